@@ -1,0 +1,87 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "bulkhead",
+    products: [
+        .executable(name: "bulkhead", targets: ["BulkheadCLI"]),
+        .library(name: "Bulkhead", targets: ["Bulkhead"]),
+        .library(name: "BulkheadJobs", targets: ["BulkheadJobs"]),
+        .library(name: "BulkheadTesting", targets: ["BulkheadTesting"]),
+    ],
+    targets: [
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .target(name: "Postgres", dependencies: ["CLibPQ"], swiftSettings: settings),
+        .executableTarget(name: "EmbedSQLTool", swiftSettings: settings),
+        .plugin(name: "EmbedSQL", capability: .buildTool(), dependencies: ["EmbedSQLTool"]),
+        .target(
+            name: "Migrations",
+            path: "Migrations",
+            sources: ["Schema.swift"],
+            swiftSettings: settings,
+            plugins: ["EmbedSQL"]
+        ),
+        .target(
+            name: "Bulkhead",
+            dependencies: ["Postgres", "Migrations"],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "BulkheadJobs",
+            dependencies: ["Bulkhead", "Postgres", "CZlib"],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "BulkheadCLI",
+            dependencies: ["BulkheadJobs", "Bulkhead", "Postgres"],
+            swiftSettings: settings
+        ),
+        .target(name: "PostgresServer", swiftSettings: settings),
+        .target(
+            name: "BulkheadTesting",
+            dependencies: ["Bulkhead", "Postgres", "PostgresServer"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PostgresTests",
+            dependencies: ["Postgres", "BulkheadTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PostgresServerTests",
+            dependencies: ["PostgresServer"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BulkheadTests",
+            dependencies: ["Bulkhead", "Postgres", "BulkheadTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BulkheadJobsTests",
+            dependencies: ["BulkheadJobs", "Bulkhead", "Postgres", "BulkheadTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "BulkheadCLITests",
+            dependencies: ["BulkheadCLI", "BulkheadTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "EndToEnd",
+            dependencies: ["BulkheadTesting", "Postgres", "PostgresServer"],
+            swiftSettings: settings
+        ),
+    ]
+)
