@@ -1,0 +1,98 @@
+internal import CLibPQ
+
+extension Connection {
+    /// Sends data to a `copy ... from stdin` statement.
+    ///
+    /// - Parameters:
+    ///   - sql: The COPY statement.
+    ///   - body: Writes the data. When it throws, the COPY is ended without effect.
+    /// - Returns: The number of rows that the server took.
+    /// - Throws: What the server answered, or what the closure threw.
+    @discardableResult
+    public func copyIn(_ sql: SQL, _ body: (borrowing CopyWriter) throws -> Void) throws -> Int {
+        try beginStatement()
+        defer { endStatement() }
+        PQclear(try checked(PQexec(handle, sql.text)))
+        do {
+            try body(CopyWriter(connection: self))
+        } catch {
+            // The server's own error says more than a socket that it closed.
+            _ = PQputCopyEnd(handle, "the client gave up")
+            let answer = Result { () throws(PostgresError) in try endCopy() }
+            if case .failure(let failure) = answer, failure.kind != .cancelled, isLost {
+                throw failure
+            }
+            throw error
+        }
+        guard PQputCopyEnd(handle, nil) == 1 else { throw connectionError() }
+        return try endCopy()
+    }
+
+    /// Receives the data of a `copy ... to stdout` statement, one row of the format at a time.
+    public func copyOut(_ sql: SQL, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+        try beginStatement()
+        defer { endStatement() }
+        PQclear(try checked(PQexec(handle, sql.text)))
+        var failure: (any Error)?
+        while true {
+            var buffer: UnsafeMutablePointer<CChar>?
+            let length = PQgetCopyData(handle, &buffer, 0)
+            guard length >= 0 else { break }
+            defer { PQfreemem(buffer) }
+            // After a failure the rest is still read, so that the session can go on.
+            guard failure == nil else { continue }
+            do {
+                try body(UnsafeRawBufferPointer(start: buffer, count: Int(length)))
+            } catch {
+                failure = error
+            }
+        }
+        try endCopy()
+        if let failure { throw failure }
+    }
+
+    @discardableResult
+    private func endCopy() throws(PostgresError) -> Int {
+        var affected = 0
+        var failure: PostgresError?
+        while let result = PQgetResult(handle) {
+            do throws(PostgresError) {
+                affected = Rows(try checked(result)).affected
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+        if isLost { throw connectionError() }
+        return affected
+    }
+}
+
+/// Writes the data of one COPY.
+public struct CopyWriter: ~Copyable {
+    let connection: Connection
+
+    /// Sends bytes; a row may be split anywhere.
+    ///
+    /// - Throws: `connectionLost` when the server is gone.
+    public func write(_ bytes: UnsafeRawBufferPointer) throws(PostgresError) {
+        // libpq counts in 32 bits.
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(1 << 20))
+            rest = rest.dropFirst(part.count)
+            let status = PQputCopyData(
+                connection.handle,
+                part.assumingMemoryBound(to: CChar.self).baseAddress,
+                Int32(part.count)
+            )
+            guard status == 1 else { throw connection.connectionError() }
+        }
+    }
+
+    /// Sends the bytes of an array.
+    public func write(_ bytes: [UInt8]) throws(PostgresError) {
+        let span = bytes.span.bytes
+        try span.withUnsafeBytes { (buffer) throws(PostgresError) -> Void in try write(buffer) }
+    }
+}

@@ -1,0 +1,241 @@
+internal import CLibPQ
+internal import Glibc
+
+/// A thread that runs its owner's jobs one after another, and waits for a socket or a deadline in between.
+///
+/// It is the executor of an actor that owns a `Connection`: a blocking libpq call then holds this thread
+/// and never one of the shared pool. As a task executor it also runs the nonisolated code that such an
+/// actor calls.
+public final class ConnectionThread: SerialExecutor, TaskExecutor, @unchecked Sendable {
+    // Safe: `shared` is behind its lock; `waits` is touched only by jobs and by the loop, which both run
+    // on this one thread; `doorbell` never changes.
+    private let shared: Lock<Shared>
+    private let doorbell: Int32
+    private var waits: [Wait] = []
+    private var nextWait: UInt64 = 0
+
+    private struct Shared {
+        var jobs: [UnownedJob] = []
+        var thread: pthread_t?
+        var isPolling = false
+        var isWoken = false
+        var cancelledWaits: [UInt64] = []
+        var isStopping = false
+    }
+
+    private struct Wait {
+        let id: UInt64
+        let descriptor: Int32?
+        let deadline: ContinuousClock.Instant?
+        let continuation: CheckedContinuation<WakeReason, Never>
+    }
+
+    /// Why a wait ended.
+    public enum WakeReason: Sendable {
+        /// The socket has something to read, or has ended.
+        case readable
+        /// The deadline has passed.
+        case deadline
+        /// Someone called `wake()`, or the waiting task was cancelled.
+        case woken
+    }
+
+    /// Starts a thread with a name of at most 15 bytes, as `top -H` shows it.
+    public init(name: String) {
+        shared = Lock(Shared())
+        doorbell = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        precondition(doorbell >= 0, "eventfd failed with errno \(errno)")
+        start(name: name)
+    }
+
+    deinit {
+        close(doorbell)
+    }
+
+    /// Lets the thread end once it has run the jobs that it holds.
+    public func stop() {
+        shared.withLock { $0.isStopping = true }
+        ring()
+    }
+
+    /// Ends the owner's present wait; when there is none, its next one ends at once.
+    public func wake() {
+        shared.withLock { $0.isWoken = true }
+        ring()
+    }
+
+    /// Suspends the owner until the descriptor can be read, the deadline passes, or someone wakes it.
+    ///
+    /// Call it from code that runs on this thread; other jobs of the owner run meanwhile.
+    public func wait(
+        readable descriptor: Int32? = nil,
+        until deadline: ContinuousClock.Instant? = nil
+    ) async -> WakeReason {
+        let id = nextWait
+        nextWait += 1
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                waits.append(
+                    Wait(
+                        id: id,
+                        descriptor: descriptor,
+                        deadline: deadline,
+                        continuation: continuation
+                    )
+                )
+            }
+        } onCancel: {
+            shared.withLock { $0.cancelledWaits.append(id) }
+            ring()
+        }
+    }
+
+    /// Suspends the owner for a time; returns early when its task is cancelled or it is woken.
+    public func sleep(for duration: Duration) async {
+        _ = await wait(until: .now + duration)
+    }
+
+    // MARK: Executor
+
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let mustRing = shared.withLock {
+            $0.jobs.append(job)
+            return $0.isPolling
+        }
+        if mustRing { ring() }
+    }
+
+    public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+        UnownedSerialExecutor(ordinary: self)
+    }
+
+    public func checkIsolated() {
+        precondition(isCurrent, "called from another thread than the owner's")
+    }
+
+    public func isIsolatingCurrentContext() -> Bool? {
+        isCurrent
+    }
+
+    private var isCurrent: Bool {
+        shared.withLock { $0.thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+    }
+
+    // MARK: The loop
+
+    private func start(name: String) {
+        let argument = Unmanaged.passRetained(Start(owner: self, name: name)).toOpaque()
+        var thread = pthread_t()
+        let status = pthread_create(&thread, nil, runConnectionThread, argument)
+        precondition(status == 0, "pthread_create failed with \(status)")
+        pthread_detach(thread)
+    }
+
+    fileprivate func loop() {
+        shared.withLock { $0.thread = pthread_self() }
+        while true {
+            runJobs()
+            resumeWaits(woken: takeWoken())
+            let (mustEnd, mustPoll) = shared.withLock { state in
+                let isIdle = state.jobs.isEmpty && !state.isWoken && state.cancelledWaits.isEmpty
+                state.isPolling = isIdle
+                return (isIdle && state.isStopping && waits.isEmpty, isIdle)
+            }
+            if mustEnd { return }
+            if mustPoll { poll() }
+        }
+    }
+
+    private func runJobs() {
+        while true {
+            let jobs = shared.withLock { state in
+                let jobs = state.jobs
+                state.jobs.removeAll(keepingCapacity: true)
+                return jobs
+            }
+            if jobs.isEmpty { return }
+            for job in jobs {
+                job.runSynchronously(
+                    isolatedTo: asUnownedSerialExecutor(),
+                    taskExecutor: asUnownedTaskExecutor()
+                )
+            }
+        }
+    }
+
+    private func poll() {
+        var descriptors = [pollfd(fd: doorbell, events: Int16(POLLIN), revents: 0)]
+        for wait in waits {
+            if let descriptor = wait.descriptor {
+                descriptors.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
+            }
+        }
+        _ = Glibc.poll(&descriptors, nfds_t(descriptors.count), pollTimeout)
+        shared.withLock { $0.isPolling = false }
+        drainDoorbell()
+        let readable = Set(descriptors.dropFirst().filter { $0.revents != 0 }.map(\.fd))
+        if !readable.isEmpty { resume(.readable) { $0.descriptor.map(readable.contains) ?? false } }
+        let now = ContinuousClock.now
+        resume(.deadline) { $0.deadline.map { $0 <= now } ?? false }
+    }
+
+    /// Milliseconds until the nearest deadline, rounded up; -1 when there is none.
+    private var pollTimeout: Int32 {
+        guard let nearest = waits.compactMap(\.deadline).min() else { return -1 }
+        let left = nearest - .now
+        guard left > .zero else { return 0 }
+        return Int32(min(left / .milliseconds(1), 3_600_000).rounded(.up))
+    }
+
+    private func takeWoken() -> (all: Bool, ids: [UInt64]) {
+        shared.withLock { state in
+            let isWoken = state.isWoken && !waits.isEmpty
+            if isWoken { state.isWoken = false }
+            let ids = state.cancelledWaits
+            state.cancelledWaits.removeAll()
+            return (isWoken, ids)
+        }
+    }
+
+    private func resumeWaits(woken: (all: Bool, ids: [UInt64])) {
+        if woken.all || !woken.ids.isEmpty {
+            resume(.woken) { woken.all || woken.ids.contains($0.id) }
+        }
+    }
+
+    private func resume(_ reason: WakeReason, where matches: (Wait) -> Bool) {
+        let ready = waits.filter(matches)
+        guard !ready.isEmpty else { return }
+        waits.removeAll(where: matches)
+        for wait in ready { wait.continuation.resume(returning: reason) }
+    }
+
+    private func ring() {
+        var one: UInt64 = 1
+        _ = write(doorbell, &one, MemoryLayout<UInt64>.size)
+    }
+
+    private func drainDoorbell() {
+        var count: UInt64 = 0
+        _ = read(doorbell, &count, MemoryLayout<UInt64>.size)
+    }
+}
+
+private final class Start {
+    let owner: ConnectionThread
+    let name: String
+
+    init(owner: ConnectionThread, name: String) {
+        self.owner = owner
+        self.name = name
+    }
+}
+
+private func runConnectionThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let argument else { return nil }
+    let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+    pthread_setname_np(pthread_self(), String(start.name.prefix(15)))
+    start.owner.loop()
+    return nil
+}

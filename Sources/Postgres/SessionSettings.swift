@@ -1,0 +1,45 @@
+/// What a session relies on, set by SQL after connecting, so that no pooler, role or database default
+/// can change what a statement means.
+public struct SessionSettings: Sendable {
+    /// The name under which the server lists the session.
+    public var applicationName: String
+    /// The longest wait for a lock; zero for no limit.
+    public var lockTimeout: Duration
+    /// The longest run of a statement; zero for no limit.
+    public var statementTimeout: Duration
+    /// How long an open transaction may wait for its client; zero for no limit.
+    public var idleInTransactionTimeout: Duration
+
+    /// Makes settings; the time-outs are off unless given.
+    public init(
+        applicationName: String,
+        lockTimeout: Duration = .zero,
+        statementTimeout: Duration = .zero,
+        idleInTransactionTimeout: Duration = .zero
+    ) {
+        self.applicationName = applicationName
+        self.lockTimeout = lockTimeout
+        self.statementTimeout = statementTimeout
+        self.idleInTransactionTimeout = idleInTransactionTimeout
+    }
+
+    var statement: SQL {
+        """
+        select set_config(name, value, false) from (values
+            ('client_encoding', 'UTF8'), ('DateStyle', 'ISO, YMD'), ('IntervalStyle', 'postgres'),
+            ('TimeZone', 'UTC'), ('bytea_output', 'hex'), ('extra_float_digits', '1'),
+            ('standard_conforming_strings', 'on'), ('client_min_messages', 'warning'),
+            ('default_transaction_isolation', 'read committed'),
+            ('default_transaction_read_only', 'off'), ('default_transaction_deferrable', 'off'),
+            ('lock_timeout', \(milliseconds(lockTimeout))),
+            ('statement_timeout', \(milliseconds(statementTimeout))),
+            ('idle_in_transaction_session_timeout', \(milliseconds(idleInTransactionTimeout))),
+            ('application_name', \(applicationName))
+        ) as setting (name, value)
+        """
+    }
+
+    private func milliseconds(_ duration: Duration) -> String {
+        "\(Int64(duration / .milliseconds(1)))ms"
+    }
+}
