@@ -1,1 +1,129 @@
+-- The tables that people read. Their names and columns are public; what the engine does with them is in
+-- the functions of the later versions.
+
 create schema bulkhead;
+comment on schema bulkhead is 'Bulkhead: bulk imports, purges and migrations as jobs';
+
+create table bulkhead.schema_version (
+    version      int primary key,
+    name         text not null,
+    installed_at timestamptz not null default now(),
+    installed_by text not null default current_user
+);
+comment on table bulkhead.schema_version is 'The versions of this schema that are installed';
+
+create table bulkhead.job (
+    id             bigint generated always as identity primary key,
+    kind           text not null check (kind <> '' and length(kind) <= 128),
+    queue          text not null default 'default' check (queue <> '' and length(queue) <= 128),
+    priority       int not null default 0,
+    state          text not null default 'available' check (state in (
+                       'blocked', 'scheduled', 'available', 'running', 'retryable', 'paused',
+                       'completed', 'cancelled', 'discarded')),
+    args           jsonb not null default '{}' check (jsonb_typeof(args) = 'object'),
+    run_at         timestamptz not null default now(),
+    attempt        int not null default 0,
+    -- Attempts up to this one count no more: a batch was committed since, or they never really ran.
+    attempt_floor  int not null default 0,
+    max_attempts   int not null default 20 check (max_attempts > 0),
+    host           text check (host <> ''),
+    daemon         uuid,
+    checkpoint     jsonb,
+    rows_done      bigint not null default 0,
+    -- rows_done when the attempt started, so that a rate can be told.
+    rows_before    bigint not null default 0,
+    rows_total     bigint,
+    batches        bigint not null default 0,
+    result         jsonb,
+    unique_key     text,
+    tags           text[],
+    enqueued_by    text not null default current_user,
+    created_at     timestamptz not null default now(),
+    started_at     timestamptz,
+    finished_at    timestamptz,
+    check ((finished_at is not null) = (state in ('completed', 'cancelled', 'discarded'))),
+    check ((daemon is not null) = (state = 'running'))
+) with (
+    -- Room for HOT updates of progress, and a vacuum that keeps up with a queue.
+    fillfactor = 70,
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_cost_delay = 1
+);
+comment on table bulkhead.job is 'Work to do, being done and done; one row a job';
+comment on column bulkhead.job.host is 'Only daemons of this host run the job; null: any';
+comment on column bulkhead.job.checkpoint is 'Where the next batch starts';
+
+-- Claims walk this one in order.
+create index job_available on bulkhead.job (queue, priority, id) where state = 'available';
+create index job_due on bulkhead.job (queue, run_at) where state in ('scheduled', 'retryable');
+create index job_running on bulkhead.job (daemon) where state = 'running';
+create unique index job_unique_key on bulkhead.job (kind, unique_key)
+    where unique_key is not null and state not in ('completed', 'cancelled', 'discarded');
+
+create table bulkhead.daemon (
+    id               uuid primary key,
+    host             text not null,
+    pid              int not null,
+    process_start    text not null,
+    version          text not null,
+    kinds            text[] not null,
+    queues           text[] not null,
+    workers          int not null,
+    started_at       timestamptz not null default now(),
+    lease_expires_at timestamptz not null
+) with (fillfactor = 50, autovacuum_vacuum_threshold = 100, autovacuum_vacuum_scale_factor = 0);
+comment on table bulkhead.daemon is 'The processes that run jobs; a lease in the past means that one is gone';
+comment on column bulkhead.daemon.process_start is 'Tells one process from a later one with the same pid';
+
+create table bulkhead.request (
+    id   bigint generated always as identity primary key,
+    job  bigint not null,
+    what text not null check (what in ('cancel')),
+    "by" text not null default current_user,
+    at   timestamptz not null default now()
+);
+comment on table bulkhead.request is 'What people asked of running jobs; insert-only, gone with the job''s end';
+create index request_job on bulkhead.request (job);
+
+create table bulkhead.job_error (
+    id         bigint generated always as identity primary key,
+    job        bigint not null,
+    attempt    int not null,
+    at         timestamptz not null default now(),
+    sqlstate   text,
+    message    text not null,
+    detail     text,
+    "position" text
+);
+comment on table bulkhead.job_error is 'Why attempts failed; position says where in the input';
+create index job_error_job on bulkhead.job_error (job, id);
+
+create table bulkhead.reject (
+    id          bigint generated always as identity primary key,
+    job         bigint not null,
+    file        text not null,
+    line        bigint not null,
+    byte_offset bigint not null,
+    column_name text,
+    value       text,
+    sqlstate    text not null,
+    message     text not null,
+    raw         bytea not null
+);
+comment on table bulkhead.reject is 'Input rows that could not be loaded, as they stood in the file';
+comment on column bulkhead.reject.line is 'The physical line where the row starts, from the top of the file';
+create index reject_job on bulkhead.reject (job, id);
+
+create table bulkhead.change (
+    id        bigint generated always as identity primary key,
+    xid       xid8 not null default pg_current_xact_id(),
+    relation  text not null,
+    operation text not null check (operation in ('insert', 'update', 'delete', 'reset')),
+    ids       jsonb,
+    job       bigint,
+    at        timestamptz not null default now()
+);
+comment on table bulkhead.change is 'The ids that each committed batch touched';
+comment on column bulkhead.change.ids is 'Primary keys, at most 10,000; null: read the table again';
+create index change_xid on bulkhead.change (xid, id);

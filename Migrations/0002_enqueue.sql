@@ -1,0 +1,107 @@
+-- What callers use: from psql, from an application's transaction, from the command line.
+
+-- Rings the doorbell for a job, once a transaction for each queue, and again only for a job that
+-- would run before the one already announced.
+create function bulkhead.ring_job(queue text, priority int, id bigint) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+    rung jsonb := coalesce(nullif(current_setting('bulkhead.rung', true), ''), '{}')::jsonb;
+begin
+    if (rung ->> queue)::int <= priority then
+        return;
+    end if;
+    perform set_config('bulkhead.rung', (rung || jsonb_build_object(queue, priority))::text, true);
+    perform pg_notify('bulkhead_job',
+        jsonb_build_object('queue', queue, 'priority', priority, 'id', id)::text);
+end $$;
+
+create function bulkhead.enqueue(
+    kind text,
+    args jsonb default '{}',
+    queue text default 'default',
+    priority int default 0,
+    run_at timestamptz default null,
+    run_in interval default null,
+    max_attempts int default 20,
+    unique_key text default null,
+    tags text[] default null,
+    host text default null,
+    notify boolean default true
+) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    due timestamptz := coalesce(enqueue.run_at, now() + enqueue.run_in, now());
+    new_id bigint;
+begin
+    if coalesce(enqueue.kind, '') = '' or length(enqueue.kind) > 128 then
+        raise exception 'kind must have 1 to 128 characters' using errcode = '22023';
+    elsif jsonb_typeof(enqueue.args) is distinct from 'object' then
+        raise exception 'args must be a JSON object, not %', coalesce(jsonb_typeof(enqueue.args), 'null')
+            using errcode = '22023';
+    elsif coalesce(enqueue.queue, '') = '' or length(enqueue.queue) > 128 then
+        raise exception 'queue must have 1 to 128 characters' using errcode = '22023';
+    elsif enqueue.priority is null then
+        raise exception 'priority must be a number; lower runs first' using errcode = '22023';
+    elsif coalesce(enqueue.max_attempts, 0) < 1 then
+        raise exception 'max_attempts must be at least 1' using errcode = '22023';
+    elsif enqueue.run_at is not null and enqueue.run_in is not null then
+        raise exception 'give run_at or run_in, not both' using errcode = '22023';
+    elsif not isfinite(due) then
+        raise exception 'run_at must be a moment in time, not %', due using errcode = '22023';
+    end if;
+
+    loop
+        insert into bulkhead.job (kind, args, queue, priority, state, run_at, max_attempts, unique_key, tags, host)
+        values (enqueue.kind, enqueue.args, enqueue.queue, enqueue.priority,
+                case when due > now() then 'scheduled' else 'available' end,
+                due, enqueue.max_attempts, enqueue.unique_key, enqueue.tags, enqueue.host)
+        on conflict (kind, unique_key)
+            where unique_key is not null and state not in ('completed', 'cancelled', 'discarded')
+            do nothing
+        returning id into new_id;
+        exit when new_id is not null;
+
+        -- The job that has the key already; it may end between the two statements, then the key is free.
+        select job.id into new_id from bulkhead.job
+        where job.kind = enqueue.kind and job.unique_key = enqueue.unique_key
+          and job.state not in ('completed', 'cancelled', 'discarded');
+        if found then
+            return new_id;
+        end if;
+    end loop;
+
+    if enqueue.notify then
+        perform bulkhead.ring_job(enqueue.queue, enqueue.priority, new_id);
+    end if;
+    return new_id;
+end $$;
+comment on function bulkhead.enqueue is
+    'Adds a job inside the caller''s transaction and returns its id; with a unique_key that an unfinished '
+    'job of the kind has, returns that job''s id';
+
+-- A running job is asked, not touched: its row must stay free for the next batch, however long the
+-- caller's transaction stays open.
+create function bulkhead.cancel(id bigint) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    present text;
+begin
+    update bulkhead.job set state = 'cancelled', finished_at = now()
+    where id = cancel.id and state in ('blocked', 'scheduled', 'available', 'retryable', 'paused');
+    if found then
+        return cancel.id;
+    end if;
+    select state into present from bulkhead.job where id = cancel.id;
+    if present is null then
+        raise exception 'there is no job %', cancel.id using errcode = 'P0002';
+    elsif present in ('completed', 'cancelled', 'discarded') then
+        raise exception 'job % is already %', cancel.id, present using errcode = '55000';
+    end if;
+    insert into bulkhead.request (job, what) values (cancel.id, 'cancel');
+    perform pg_notify('bulkhead_control', 'request');
+    return cancel.id;
+end $$;
+comment on function bulkhead.cancel is
+    'Cancels a job: a waiting one at once, a running one as soon as its worker hears of it';

@@ -1,0 +1,416 @@
+-- What a daemon calls. Every write of a worker is fenced: it counts only while the job, its attempt and
+-- the daemon's lease are still the caller's.
+
+-- Class of the advisory locks that batches hold on their job.
+create function bulkhead.lock_class() returns int
+language sql immutable parallel safe set search_path = pg_catalog, pg_temp as
+$$ select 1112884292 $$;
+
+create function bulkhead.lock_key(job bigint) returns int
+language sql immutable parallel safe set search_path = pg_catalog, pg_temp as
+$$ select (job & 2147483647)::int $$;
+
+create function bulkhead.register_daemon(
+    id uuid, host text, pid int, process_start text, version text,
+    kinds text[], queues text[], workers int, lease interval
+) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+    insert into bulkhead.daemon (id, host, pid, process_start, version, kinds, queues, workers, lease_expires_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + $9)
+$$;
+
+-- Renews the lease and returns what people ask of the daemon's jobs. A lease that has run out is renewed
+-- as well: what others took meanwhile has another attempt, and the fence tells.
+create function bulkhead.renew_lease(daemon uuid, lease interval)
+returns table (job bigint, what text)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+    update bulkhead.daemon d set lease_expires_at = clock_timestamp() + renew_lease.lease
+    where d.id = renew_lease.daemon;
+    if not found then
+        raise exception 'daemon % has lost its lease: another one took its jobs', renew_lease.daemon
+            using errcode = 'BH002';
+    end if;
+    return query
+        select r.job, r.what from bulkhead.request r
+        join bulkhead.job j on j.id = r.job
+        where j.state = 'running' and j.daemon = renew_lease.daemon;
+end $$;
+
+create function bulkhead.unregister_daemon(daemon uuid) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+    delete from bulkhead.daemon d where d.id = $1
+$$;
+
+create function bulkhead.holds_lease(daemon uuid) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    select exists (
+        select from bulkhead.daemon d where d.id = $1 and d.lease_expires_at > clock_timestamp())
+$$;
+
+-- Ends the leases of daemons whose process is known to be gone.
+create function bulkhead.end_leases(daemons uuid[]) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+    update bulkhead.daemon set lease_expires_at = '-infinity' where id = any ($1)
+$$;
+
+-- Claims work for one worker: one job, or a bunch of small ones. The search starts after the last
+-- claimed key, so that it does not walk the dead index entries of all earlier claims again.
+create function bulkhead.claim(
+    daemon uuid, queue text, kinds text[], small_kinds text[], host text, bunch int,
+    after_priority int, after_id bigint
+) returns table (
+    id bigint, kind text, queue_name text, priority int, args text, attempt int, checkpoint text,
+    rows_done bigint, batches bigint, result text
+)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    first record;
+    taken bigint[];
+begin
+    if not bulkhead.holds_lease(claim.daemon) then
+        raise exception 'daemon % has no lease', claim.daemon using errcode = 'BH002';
+    end if;
+
+    -- Due jobs are promoted here, so that no leader stands between a due job and its start.
+    with due as materialized (
+        select j.id from bulkhead.job j
+        where j.queue = claim.queue and j.state in ('scheduled', 'retryable')
+          and j.run_at <= clock_timestamp()
+        order by j.run_at limit 1000
+        for update skip locked
+    )
+    update bulkhead.job j set state = 'available' from due where j.id = due.id;
+    if found then
+        claim.after_priority := null;
+    end if;
+
+    select j.id, j.priority, j.kind, j.attempt into first
+    from bulkhead.job j
+    where j.queue = claim.queue and j.state = 'available' and j.kind = any (claim.kinds)
+      and (j.host is null or j.host = claim.host)
+      and (j.priority, j.id) > (coalesce(claim.after_priority, -2147483648), coalesce(claim.after_id, 0))
+    order by j.priority, j.id limit 1
+    for update skip locked;
+    if not found then
+        return;
+    end if;
+    taken := array[first.id];
+
+    -- A job that was in a bunch of a dead worker runs alone, so that its attempts can be told.
+    if claim.bunch > 1 and first.kind = any (claim.small_kinds) and first.attempt = 0 then
+        taken := taken || array(
+            select j.id from bulkhead.job j
+            where j.queue = claim.queue and j.state = 'available' and j.kind = any (claim.small_kinds)
+              and (j.host is null or j.host = claim.host) and j.attempt = 0
+              and (j.priority, j.id) > (first.priority, first.id)
+            order by j.priority, j.id limit claim.bunch - 1
+            for update skip locked);
+    end if;
+
+    return query
+        with claimed as (
+            update bulkhead.job j
+            set state = 'running', attempt = j.attempt + 1, daemon = claim.daemon,
+                rows_before = j.rows_done,
+                started_at = case when cardinality(taken) = 1 then clock_timestamp() end
+            where j.id = any (taken)
+            returning j.*
+        )
+        select c.id, c.kind, c.queue, c.priority, c.args::text, c.attempt, c.checkpoint::text,
+               c.rows_done, c.batches, c.result::text
+        from claimed c order by c.priority, c.id;
+end $$;
+
+-- Seconds until the next scheduled or retryable job of the queues is due; null when there is none.
+create function bulkhead.next_due(queues text[]) returns double precision
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    select extract(epoch from min(due.run_at) - clock_timestamp())::double precision
+    from unnest($1) as q (name)
+    cross join lateral (
+        select j.run_at from bulkhead.job j
+        where j.queue = q.name and j.state in ('scheduled', 'retryable')
+        order by j.run_at limit 1) as due
+$$;
+
+-- Whether anything of the daemon's kinds and queues is available, running, or due soon.
+create function bulkhead.has_work(queues text[], kinds text[], host text, within interval) returns boolean
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    select exists (
+            select from bulkhead.job j
+            where j.state = 'available' and j.queue = any ($1) and j.kind = any ($2)
+              and (j.host is null or j.host = $3))
+        or exists (
+            select from bulkhead.job j
+            where j.state = 'running' and j.queue = any ($1) and j.kind = any ($2)
+              and (j.host is null or j.host = $3))
+        or exists (
+            select from bulkhead.job j
+            where j.state in ('scheduled', 'retryable') and j.run_at <= clock_timestamp() + $4
+              and j.queue = any ($1) and j.kind = any ($2) and (j.host is null or j.host = $3))
+$$;
+
+-- Records affected ids, at most 10,000 a row.
+create function bulkhead.publish(relation text, operation text, ids jsonb, job bigint) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+    insert into bulkhead.change (relation, operation, ids, job)
+    select $1, $2, null, $4 where $3 is null
+    union all
+    select $1, $2, $3, $4 where jsonb_array_length($3) between 1 and 10000
+    union all
+    select $1, $2, jsonb_agg(e.id order by e.n), $4
+    from jsonb_array_elements($3) with ordinality as e (id, n)
+    where jsonb_array_length($3) > 10000
+    group by (e.n - 1) / 10000
+$$;
+
+-- Rings for the changes of this transaction: ids where they fit into at most 8 payloads, else a hint.
+create function bulkhead.ring_changes() returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+    change record;
+begin
+    for change in
+        select c.relation, c.operation, c.job,
+               bool_or(c.ids is null) or sum(jsonb_array_length(c.ids)) > 8000
+                   or sum(octet_length(c.ids::text)) > 8 * 3500 as is_long,
+               jsonb_agg(c.ids) as lists
+        from bulkhead.change c
+        where c.xid = pg_current_xact_id()
+        group by c.relation, c.operation, c.job
+    loop
+        if not change.is_long and exists (
+            select from jsonb_array_elements(change.lists) l, jsonb_array_elements(l) e
+            where octet_length(e::text) > 3500)
+        then
+            change.is_long := true;
+        end if;
+        if change.is_long then
+            perform pg_notify('bulkhead_change', jsonb_build_object(
+                'relation', change.relation, 'operation', change.operation, 'ids', null,
+                'job', change.job, 'more', true)::text);
+        else
+            -- A part takes the ids that end in its 3,500 bytes, so it holds under 7,000.
+            perform pg_notify('bulkhead_change', jsonb_build_object(
+                'relation', change.relation, 'operation', change.operation,
+                'ids', jsonb_agg(p.id order by p.n), 'job', change.job)::text)
+            from (
+                select e.id, row_number() over w as n,
+                       sum(octet_length(e.id::text) + 2) over w / 3500 as part
+                from jsonb_array_elements(change.lists) with ordinality as l (ids, n),
+                     jsonb_array_elements(l.ids) with ordinality as e (id, n)
+                window w as (order by l.n, e.n)) as p
+            group by p.part;
+        end if;
+    end loop;
+end $$;
+
+-- The last statement of a batch before COMMIT: the fence, with the progress and the doorbell.
+create function bulkhead.commit_batch(
+    job bigint, attempt int, daemon uuid, batches bigint,
+    checkpoint jsonb, rows_done bigint, rows_total bigint, result jsonb
+) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+    perform bulkhead.ring_changes();
+    update bulkhead.job j
+    set checkpoint = commit_batch.checkpoint, rows_done = commit_batch.rows_done,
+        rows_total = commit_batch.rows_total, result = commit_batch.result,
+        batches = j.batches + 1, attempt_floor = j.attempt - 1,
+        started_at = coalesce(j.started_at, clock_timestamp())
+    where j.id = commit_batch.job and j.attempt = commit_batch.attempt
+      and j.daemon = commit_batch.daemon and j.state = 'running'
+      and j.batches = commit_batch.batches and bulkhead.holds_lease(commit_batch.daemon);
+    if not found then
+        raise exception 'job % is no longer attempt % of this worker', commit_batch.job, commit_batch.attempt
+            using errcode = 'BH002';
+    end if;
+end $$;
+
+-- Seconds before the next attempt, from the number of attempts since the last committed batch: 1 s,
+-- doubling to 10 min, half of it random so that failures do not come back in step.
+create function bulkhead.backoff(failures int) returns interval
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+    select least(600, power(2, least($1, 20) - 1)) * (0.5 + random()) * interval '1 second'
+$$;
+
+-- Ends an attempt. outcome: 'completed', 'cancelled', 'failed' (for good), 'retry' (again later) or
+-- 'handed back' (again at once, the attempt not counted). Returns the state that the job is in now.
+create function bulkhead.finish(
+    job bigint, attempt int, daemon uuid, outcome text, result jsonb,
+    sqlstate text, message text, detail text, "position" text
+) returns text
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    is_cancelled boolean := exists (
+        select from bulkhead.request r where r.job = finish.job and r.what = 'cancel');
+    new_state text;
+    row_queue text;
+    row_priority int;
+begin
+    update bulkhead.job j
+    set state = case
+            when finish.outcome = 'completed' then 'completed'
+            when finish.outcome = 'failed' then 'discarded'
+            when finish.outcome = 'cancelled' or is_cancelled then 'cancelled'
+            when finish.outcome = 'handed back' then 'available'
+            when j.attempt - j.attempt_floor >= j.max_attempts then 'discarded'
+            else 'retryable' end,
+        run_at = case when finish.outcome = 'retry'
+            then clock_timestamp() + bulkhead.backoff(j.attempt - j.attempt_floor) else j.run_at end,
+        attempt = case when finish.outcome = 'handed back' then j.attempt - 1 else j.attempt end,
+        attempt_floor = case when finish.outcome = 'handed back'
+            then least(j.attempt_floor, j.attempt - 1) else j.attempt_floor end,
+        finished_at = case when finish.outcome in ('completed', 'failed', 'cancelled') or is_cancelled
+            or (finish.outcome = 'retry' and j.attempt - j.attempt_floor >= j.max_attempts)
+            then clock_timestamp() end,
+        started_at = coalesce(j.started_at, clock_timestamp()),
+        result = coalesce(finish.result, j.result),
+        daemon = null
+    where j.id = finish.job and j.attempt = finish.attempt and j.daemon = finish.daemon
+      and j.state = 'running' and bulkhead.holds_lease(finish.daemon)
+    returning j.state, j.queue, j.priority into new_state, row_queue, row_priority;
+    if not found then
+        raise exception 'job % is no longer attempt % of this worker', finish.job, finish.attempt
+            using errcode = 'BH002';
+    end if;
+    if finish.message is not null then
+        insert into bulkhead.job_error (job, attempt, sqlstate, message, detail, "position")
+        values (finish.job, finish.attempt, finish.sqlstate, finish.message, finish.detail, finish."position");
+    end if;
+    if new_state in ('completed', 'cancelled', 'discarded') then
+        delete from bulkhead.request r where r.job = finish.job;
+    elsif new_state = 'available' then
+        perform bulkhead.ring_job(row_queue, row_priority, finish.job);
+    end if;
+    return new_state;
+end $$;
+
+-- Completes a bunch of small jobs; those that are no longer the caller's are left. Returns how many.
+create function bulkhead.complete(jobs bigint[], daemon uuid) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+    completed bigint;
+begin
+    update bulkhead.job j
+    set state = 'completed', finished_at = clock_timestamp(),
+        started_at = coalesce(j.started_at, clock_timestamp()), daemon = null
+    where j.id = any (complete.jobs) and j.attempt = 1 and j.daemon = complete.daemon
+      and j.state = 'running' and bulkhead.holds_lease(complete.daemon);
+    get diagnostics completed = row_count;
+    delete from bulkhead.request r where r.job = any (complete.jobs)
+        and exists (select from bulkhead.job j where j.id = r.job and j.state = 'completed');
+    return completed;
+end $$;
+
+-- Takes the next running job after the given id whose daemon is gone. First ends the server process
+-- that still holds the job's lock: one that a frozen client left inside COPY ends by nothing else.
+-- Returns no row when there is no such job; state is null for one that could not be taken.
+create function bulkhead.rescue(after bigint) returns table (job bigint, state text, was text)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    lost record;
+    holder int;
+    taken record;
+begin
+    select j.id, j.daemon, coalesce(d.host || ' pid ' || d.pid, 'an unknown daemon') as was into lost
+    from bulkhead.job j left join bulkhead.daemon d on d.id = j.daemon
+    where j.state = 'running' and j.id > rescue.after
+      and (d.id is null or d.lease_expires_at <= clock_timestamp())
+    order by j.id limit 1;
+    if not found then
+        return;
+    end if;
+
+    for holder in
+        select l.pid from pg_locks l
+        where l.locktype = 'advisory' and l.granted and l.objsubid = 2
+          and l.database = (select oid from pg_database where datname = current_database())
+          and l.classid = bulkhead.lock_class()::oid and l.objid = bulkhead.lock_key(lost.id)::oid
+          and l.pid <> pg_backend_pid()
+    loop
+        begin
+            perform pg_terminate_backend(holder, 5000);
+        exception when insufficient_privilege then
+            -- Another role's: the fence still keeps it from committing.
+            null;
+        end;
+    end loop;
+
+    begin
+        perform set_config('lock_timeout', '2s', true);
+        update bulkhead.job j
+        set state = case
+                when exists (select from bulkhead.request r where r.job = j.id and r.what = 'cancel')
+                    then 'cancelled'
+                when j.started_at is not null and j.attempt - j.attempt_floor >= j.max_attempts
+                    then 'discarded'
+                else 'available' end,
+            finished_at = case
+                when exists (select from bulkhead.request r where r.job = j.id and r.what = 'cancel')
+                    or (j.started_at is not null and j.attempt - j.attempt_floor >= j.max_attempts)
+                    then clock_timestamp() end,
+            -- Not started, but one of a bunch: the attempt does not count.
+            attempt_floor = case when j.started_at is null then j.attempt else j.attempt_floor end,
+            daemon = null
+        where j.id = lost.id and j.state = 'running' and j.daemon = lost.daemon
+          and not exists (
+              select from bulkhead.daemon d where d.id = j.daemon and d.lease_expires_at > clock_timestamp())
+        returning j.id, j.attempt, j.attempt_floor, j.max_attempts, j.state, j.started_at, j.queue, j.priority
+        into taken;
+    exception when lock_not_available then
+        return query select lost.id, null::text, lost.was;
+        return;
+    end;
+    if taken.id is null then
+        return query select lost.id, null::text, lost.was;
+        return;
+    end if;
+
+    if taken.started_at is not null then
+        insert into bulkhead.job_error (job, attempt, message)
+        values (taken.id, taken.attempt, case when taken.state = 'discarded'
+            then format('the daemon (%s) died or lost its lease while it ran this job, attempt %s of %s '
+                        'without a committed batch: the job is given up',
+                        lost.was, taken.attempt - taken.attempt_floor, taken.max_attempts)
+            else format('the daemon (%s) died or lost its lease while it ran this job', lost.was) end);
+    end if;
+    if taken.state = 'available' then
+        perform bulkhead.ring_job(taken.queue, taken.priority, taken.id);
+    else
+        delete from bulkhead.request r where r.job = taken.id;
+    end if;
+    return query select taken.id, taken.state, lost.was;
+end $$;
+
+-- Removes the rows of daemons that are gone and have no running job left.
+create function bulkhead.remove_dead_daemons() returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+    delete from bulkhead.daemon d
+    where d.lease_expires_at < clock_timestamp()
+      and not exists (select from bulkhead.job j where j.state = 'running' and j.daemon = d.id)
+$$;
+
+-- Removes finished jobs that are older than the given age, with what belongs to them, among the next
+-- 10,000 ids after the given one. Returns where to go on; null at the end.
+create function bulkhead.remove_finished(age interval, after bigint) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+    last bigint;
+    gone bigint[];
+begin
+    select max(ids.id) into last from (
+        select j.id from bulkhead.job j where j.id > remove_finished.after order by j.id limit 10000) as ids;
+    with removed as (
+        delete from bulkhead.job j
+        where j.id > remove_finished.after and j.id <= last
+          and j.finished_at < clock_timestamp() - remove_finished.age
+        returning j.id)
+    select array_agg(removed.id) into gone from removed;
+    delete from bulkhead.job_error e where e.job = any (gone);
+    delete from bulkhead.reject r where r.job = any (gone);
+    return last;
+end $$;

@@ -1,0 +1,133 @@
+-- Import as a caller sees it. The daemon reads the file and fills the table.
+
+-- A table's name in full, as the caller's search_path finds it: so this one function pins none.
+create function bulkhead.resolve_table(table_name text) returns text
+language plpgsql stable as $$
+declare
+    found record;
+begin
+    select pg_catalog.format('%I.%I', n.nspname, c.relname) as name, c.relkind as kind into found
+    from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where c.oid = pg_catalog.to_regclass(table_name);
+    if found.name is null then
+        raise exception 'there is no table %', coalesce(table_name, '(table_name is missing)')
+            using errcode = '42P01',
+                  hint = 'write it as schema.table; a name with capitals needs "double quotes"';
+    elsif found.kind not in ('r', 'p') then
+        raise exception '% is not a table', found.name using errcode = '42809';
+    end if;
+    return found.name;
+end $$;
+
+-- The args of an import, refused at once where they are wrong.
+create function bulkhead.import_args(
+    table_name text,
+    files text[],
+    format text, delimiter text, quote text, escape text, null_text text[], skip int, header boolean,
+    columns text[], map jsonb, key text[], on_conflict text, max_rejects bigint, batch int
+) returns jsonb
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+    wrong text := case
+        when coalesce(cardinality(files), 0) = 0 then 'files is empty: name at least one file'
+        when array_position(files, null) is not null or '' = any (files) then 'files holds an empty name'
+        when format not in ('csv', 'tsv') then 'format must be csv or tsv, not ' || format
+        when octet_length(delimiter) <> 1 then 'delimiter must be one single-byte character'
+        when octet_length(quote) <> 1 then 'quote must be one single-byte character'
+        when octet_length(escape) <> 1 then 'escape must be one single-byte character'
+        when array_position(null_text, null) is not null then 'null_text holds NULL'
+        when skip < 0 then 'skip must not be negative'
+        when cardinality(columns) = 0 then 'columns is empty: leave it out to take them from the header'
+        when jsonb_typeof(map) <> 'object' or exists (
+            select from jsonb_each(case when jsonb_typeof(map) = 'object' then map else '{}' end) e
+            where jsonb_typeof(e.value) <> 'string')
+            then 'map must be a JSON object of file names and column names'
+        when cardinality(key) = 0 then 'key is empty: leave it out to take the primary key'
+        when on_conflict not in ('error', 'skip') then 'on_conflict must be error or skip, not ' || on_conflict
+        when max_rejects < 0 then 'max_rejects must not be negative'
+        when batch not between 1 and 1000000 then 'batch must be between 1 and 1000000'
+    end;
+begin
+    if wrong is not null then
+        raise exception '%', wrong using errcode = '22023';
+    end if;
+    return jsonb_strip_nulls(jsonb_build_object(
+        'table_name', table_name, 'files', files, 'format', format, 'delimiter', delimiter,
+        'quote', quote, 'escape', escape, 'null_text', null_text, 'skip', skip, 'header', header,
+        'columns', columns, 'map', map, 'key', key, 'on_conflict', on_conflict,
+        'max_rejects', max_rejects, 'batch', batch));
+end $$;
+
+create function bulkhead.import(
+    table_name text,
+    files text[],
+    format text default null,
+    delimiter text default null,
+    quote text default null,
+    escape text default null,
+    null_text text[] default null,
+    skip int default null,
+    header boolean default null,
+    columns text[] default null,
+    map jsonb default null,
+    key text[] default null,
+    on_conflict text default null,
+    max_rejects bigint default null,
+    batch int default null,
+    queue text default 'default',
+    priority int default 0,
+    run_at timestamptz default null,
+    run_in interval default null,
+    max_attempts int default 20,
+    unique_key text default null,
+    tags text[] default null,
+    host text default null,
+    notify boolean default true
+) returns bigint
+language sql as $$
+    select bulkhead.enqueue(
+        'import',
+        bulkhead.import_args(
+            bulkhead.resolve_table(table_name), files, format, delimiter, quote, escape, null_text, skip,
+            header, columns, map, key, on_conflict, max_rejects, batch),
+        queue, priority, run_at, run_in, max_attempts, unique_key, tags, host, notify)
+$$;
+comment on function bulkhead.import(
+    text, text[], text, text, text, text, text[], int, boolean, text[], jsonb, text[], text, bigint, int,
+    text, int, timestamptz, interval, int, text, text[], text, boolean) is
+    'Enqueues an import of files into a table and returns the job''s id';
+
+-- The same for one file and one null text, so that plain literals do.
+create function bulkhead.import(
+    table_name text,
+    files text,
+    format text default null,
+    delimiter text default null,
+    quote text default null,
+    escape text default null,
+    null_text text default null,
+    skip int default null,
+    header boolean default null,
+    columns text[] default null,
+    map jsonb default null,
+    key text[] default null,
+    on_conflict text default null,
+    max_rejects bigint default null,
+    batch int default null,
+    queue text default 'default',
+    priority int default 0,
+    run_at timestamptz default null,
+    run_in interval default null,
+    max_attempts int default 20,
+    unique_key text default null,
+    tags text[] default null,
+    host text default null,
+    notify boolean default true
+) returns bigint
+language sql as $$
+    select bulkhead.import(
+        table_name, array[files], format, delimiter, quote, escape,
+        case when null_text is not null then array[null_text] end, skip, header, columns, map, key,
+        on_conflict, max_rejects, batch, queue, priority, run_at, run_in, max_attempts, unique_key, tags,
+        host, notify)
+$$;
