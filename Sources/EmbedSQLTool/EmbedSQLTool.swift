@@ -16,7 +16,8 @@ struct EmbedSQLTool {
             let text = try String(contentsOf: url, encoding: .utf8)
             let fence = String(repeating: "#", count: longestRunOfHashes(in: text) + 1)
             let name = url.deletingPathExtension().lastPathComponent
-            source += "    (\n        \"\(name)\",\n        \(fence)\"\"\"\n\(text)\n\"\"\"\(fence)\n    ),\n"
+            source +=
+                "    (\n        \"\(name)\",\n        \(fence)\"\"\"\n\(text)\n\"\"\"\(fence)\n    ),\n"
         }
         source += "]\n"
         try source.write(to: URL(filePath: output), atomically: true, encoding: .utf8)

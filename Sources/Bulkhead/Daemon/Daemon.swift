@@ -1,0 +1,71 @@
+internal import Postgres
+
+/// The process that works off jobs: a scheduler, its workers, a heartbeat and maintenance.
+public final class Daemon: Sendable {
+    private let configuration: DaemonConfiguration
+    private let log: Logger
+    private let incarnation = Incarnation()
+    private let heartbeat: Heartbeat
+    private let maintenance: Maintenance
+    private let scheduler: Scheduler
+
+    /// Makes a daemon with one handler for each kind of job that it runs.
+    public init(_ configuration: DaemonConfiguration, handlers: [any JobHandler], log: Logger) {
+        self.configuration = configuration
+        self.log = log
+        let running = RunningJobs()
+        let byKind = Dictionary(
+            handlers.map { ($0.kind, $0) },
+            uniquingKeysWith: { _, last in last }
+        )
+        heartbeat = Heartbeat(
+            configuration: configuration,
+            incarnation: incarnation,
+            kinds: byKind.keys.sorted(),
+            running: running,
+            log: log
+        )
+        maintenance = Maintenance(configuration: configuration, log: log)
+        scheduler = Scheduler(
+            configuration: configuration,
+            incarnation: incarnation,
+            handlers: byKind,
+            running: running,
+            log: log
+        )
+    }
+
+    /// Works until `stop()` or, where it drains, until nothing is left to run.
+    ///
+    /// - Parameter ready: Called once, when the daemon takes jobs.
+    /// - Throws: When it cannot start: no server, no schema, a pooler in transaction mode. Once it runs,
+    ///   it waits for a server that goes away.
+    public func run(ready: @Sendable () -> Void = {}) async throws {
+        try await heartbeat.start()
+        try await maintenance.rescue()
+        await withDiscardingTaskGroup { group in
+            group.addTask(executorPreference: heartbeat.thread) { await self.heartbeat.run() }
+            group.addTask(executorPreference: maintenance.thread) { await self.maintenance.run() }
+            log.info(
+                "ready",
+                [
+                    "version": Release.version, "daemon": incarnation.id,
+                    "host": configuration.host,
+                    "workers": "\(configuration.workers)",
+                    "queues": configuration.queues.map(\.name).joined(separator: ","),
+                    "database": configuration.address.description,
+                ]
+            )
+            ready()
+            await scheduler.run()
+            await maintenance.stop()
+            await heartbeat.stop()
+        }
+        log.info("stopped")
+    }
+
+    /// Stops claiming, lets each worker finish its batch, and hands the rest back.
+    public func stop() {
+        scheduler.stop()
+    }
+}

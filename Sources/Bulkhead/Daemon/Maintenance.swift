@@ -1,0 +1,84 @@
+internal import Postgres
+
+/// Takes over the jobs of daemons that are gone, and removes what is past its time.
+///
+/// It has a connection of its own, since ending a frozen server process may take seconds.
+actor Maintenance {
+    nonisolated let thread: ConnectionThread
+    nonisolated let unownedExecutor: UnownedSerialExecutor
+
+    private let configuration: DaemonConfiguration
+    private let log: Logger
+    private var isStopping = false
+    private var nextCleaning: ContinuousClock.Instant = .now
+    private lazy var session = Session(
+        configuration.address,
+        SessionSettings(applicationName: "bulkhead maintenance", lockTimeout: .seconds(2))
+    )
+
+    init(configuration: DaemonConfiguration, log: Logger) {
+        self.configuration = configuration
+        self.log = log
+        thread = ConnectionThread(name: "bulkhead-maint")
+        unownedExecutor = thread.asUnownedSerialExecutor()
+    }
+
+    deinit {
+        thread.stop()
+    }
+
+    /// Works until it is stopped.
+    func run() async {
+        while !isStopping {
+            do {
+                _ = try session.connection()
+                // After a restart of the server all leases look over, until the daemons have beaten again.
+                if let openedAt = session.openedAt, .now - openedAt >= configuration.heartbeat * 2 {
+                    try rescue()
+                    try clean()
+                }
+            } catch {
+                log.debug("maintenance put off", ["error": "\(error)"])
+                session.recover()
+            }
+            await thread.sleep(for: configuration.heartbeat)
+        }
+    }
+
+    /// Stops after what it is doing.
+    func stop() {
+        isStopping = true
+        thread.wake()
+    }
+
+    /// Takes every job whose daemon is gone.
+    func rescue() throws {
+        var after: Int64 = 0
+        while !isStopping {
+            let row = try session.connection().query("select * from bulkhead.rescue(\(after))")
+            if row.isEmpty { return }
+            after = try row.required(0, 0)
+            let line = log.with("job", after).with("was", try row.required(0, 2, as: String.self))
+            if let state = try row.value(0, 1, as: String.self) {
+                line.warning("job rescued from a daemon that is gone", ["state": state])
+            } else {
+                line.debug("job not rescued: its row is locked, or its daemon is back")
+            }
+        }
+    }
+
+    /// Removes dead daemons' rows and, once an hour, finished jobs past their time.
+    private func clean() throws {
+        try session.connection().query("select bulkhead.remove_dead_daemons()")
+        guard .now >= nextCleaning else { return }
+        var after: Int64? = 0
+        let age = "\(configuration.retention / .seconds(1)) seconds"
+        while let from = after, !isStopping {
+            let row = try session.connection().query(
+                "select bulkhead.remove_finished(\(age), \(from))"
+            )
+            after = try row.value(0, 0)
+        }
+        nextCleaning = .now + .seconds(3600)
+    }
+}

@@ -1,0 +1,220 @@
+internal import Postgres
+
+/// Claims jobs and hands each to an idle worker.
+actor Scheduler {
+    nonisolated let thread: ConnectionThread
+    nonisolated let unownedExecutor: UnownedSerialExecutor
+    nonisolated private let isStopping = Lock(false)
+
+    private let configuration: DaemonConfiguration
+    private let incarnation: Incarnation
+    private let kinds: [String]
+    private let smallKinds: [String]
+    private let running: RunningJobs
+    private let log: Logger
+    private var idle: [Worker]
+    private var busy: [String: Int] = [:]
+    private var watermarks: [String: Watermark] = [:]
+    private var nextQueue = 0
+    private lazy var session = Session(
+        configuration.address,
+        SessionSettings(
+            applicationName: "bulkhead scheduler",
+            lockTimeout: .seconds(2),
+            statementTimeout: .seconds(30)
+        ),
+        prepare: { connection throws(PostgresError) in try connection.listen("bulkhead_job") }
+    )
+
+    /// The most small jobs that one worker is given at once.
+    private static let bunch = 100
+
+    init(
+        configuration: DaemonConfiguration,
+        incarnation: Incarnation,
+        handlers: [String: any JobHandler],
+        running: RunningJobs,
+        log: Logger
+    ) {
+        self.configuration = configuration
+        self.incarnation = incarnation
+        kinds = handlers.keys.sorted()
+        smallKinds = handlers.filter { $0.value.isSmall }.keys.sorted()
+        self.running = running
+        self.log = log
+        idle = (1...max(1, configuration.workers)).map { number in
+            Worker(
+                number: number,
+                configuration: configuration,
+                handlers: handlers,
+                running: running,
+                log: log
+            )
+        }
+        thread = ConnectionThread(name: "bulkhead-sched")
+        unownedExecutor = thread.asUnownedSerialExecutor()
+    }
+
+    deinit {
+        thread.stop()
+    }
+
+    /// Works until it is stopped or, where the daemon drains, nothing is left; then waits for the workers.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            while !isStopping.withLock({ $0 }) {
+                do {
+                    try claim(into: &group)
+                    if try isDrained() { break }
+                    try await waitForWork()
+                } catch {
+                    log.debug("claiming put off", ["error": "\(error)"])
+                    session.recover()
+                    await thread.sleep(for: .milliseconds(500))
+                }
+            }
+            await finishWorkers()
+        }
+    }
+
+    /// Stops claiming, and lets each worker finish its batch.
+    nonisolated func stop() {
+        isStopping.withLock { $0 = true }
+        thread.wake()
+    }
+
+    // MARK: Claiming
+
+    /// Claims only what can start now: one job, or one bunch of small ones, for each idle worker.
+    private func claim(into group: inout DiscardingTaskGroup) throws {
+        while let worker = idle.last, let (queue, jobs) = try claimFromNextQueue() {
+            idle.removeLast()
+            busy[queue, default: 0] += 1
+            let daemon = incarnation.id
+            group.addTask(executorPreference: worker.thread) {
+                await worker.run(jobs, daemon: daemon)
+                await self.release(worker, queue: queue)
+            }
+        }
+    }
+
+    private func release(_ worker: Worker, queue: String) {
+        idle.append(worker)
+        busy[queue, default: 1] -= 1
+        thread.wake()
+    }
+
+    /// Asks the queues in turn, so that a long one does not keep the others waiting.
+    private func claimFromNextQueue() throws -> (queue: String, jobs: [Job])? {
+        for offset in 0..<configuration.queues.count {
+            let share = configuration.queues[(nextQueue + offset) % configuration.queues.count]
+            guard busy[share.name, default: 0] < share.limit ?? .max else { continue }
+            let jobs = try claim(from: share.name)
+            if !jobs.isEmpty {
+                nextQueue = (nextQueue + offset + 1) % configuration.queues.count
+                return (share.name, jobs)
+            }
+        }
+        return nil
+    }
+
+    private func claim(from queue: String) throws -> [Job] {
+        var watermark = watermarks[queue] ?? Watermark(now: .now)
+        defer { watermarks[queue] = watermark }
+        let start = watermark.start(now: .now)
+        var jobs = try claim(from: queue, after: start)
+        if jobs.isEmpty, start != nil { jobs = try claim(from: queue, after: nil) }
+        watermark.claimed(
+            last: jobs.last.map { Watermark.Key(priority: $0.priority, id: $0.id) },
+            isShort: jobs.isEmpty || (jobs.count > 1 && jobs.count < Self.bunch)
+        )
+        return jobs
+    }
+
+    private func claim(from queue: String, after key: Watermark.Key?) throws -> [Job] {
+        let rows = try session.connection().query(
+            """
+            select * from bulkhead.claim(\(incarnation.id), \(queue), \(kinds), \(smallKinds),
+                \(configuration.host), \(Self.bunch), \(key?.priority), \(key?.id))
+            """
+        )
+        return try (0..<rows.count).map { row in try Job(claimed: rows, row) }
+    }
+
+    // MARK: Waiting
+
+    /// Waits for a notification, an idle worker, the next due job, or the poll.
+    private func waitForWork() async throws {
+        let connection = try session.connection()
+        var wait = configuration.poll
+        if !idle.isEmpty {
+            let queues = configuration.queues.map(\.name)
+            let row = try connection.query("select bulkhead.next_due(\(queues))")
+            if let due = try row.value(0, 0, as: Double.self) {
+                wait = min(wait, .seconds(max(0, due)))
+            }
+            if configuration.drains { wait = min(wait, .seconds(1)) }
+        }
+        let arrived = try await connection.notifications(on: thread, until: .now + wait)
+        for notification in arrived { note(notification) }
+    }
+
+    private func note(_ notification: Notification) {
+        do {
+            let job = try JSONText(notification.payload).decode(AnnouncedJob.self)
+            watermarks[job.queue]?.announced(Watermark.Key(priority: job.priority, id: job.id))
+        } catch {
+            // Someone else rang: then anything may have come.
+            watermarks.removeAll()
+        }
+    }
+
+    private struct AnnouncedJob: Decodable {
+        let queue: String
+        let priority: Int32
+        let id: Int64
+    }
+
+    private func isDrained() throws -> Bool {
+        guard configuration.drains, idle.count == configuration.workers else { return false }
+        let queues = configuration.queues.map(\.name)
+        let row = try session.connection().query(
+            "select bulkhead.has_work(\(queues), \(kinds), \(configuration.host), '5 seconds')"
+        )
+        return try !row.required(0, 0, as: Bool.self)
+    }
+
+    // MARK: Stopping
+
+    /// Lets the workers end their batches and hand back the rest; past the grace period what they are
+    /// doing is cancelled.
+    private func finishWorkers() async {
+        for control in running.all { control.stopAfterBatch(.handedBack) }
+        let end = ContinuousClock.now + configuration.grace
+        while idle.count < configuration.workers, .now < end {
+            _ = await thread.wait(until: end)
+        }
+        if idle.count < configuration.workers {
+            log.warning("grace period over: cancelling what still runs")
+            for control in running.all { control.stopNow(.handedBack) }
+        }
+    }
+}
+
+extension Job {
+    fileprivate init(claimed rows: borrowing Rows, _ row: Int) throws {
+        id = try rows.required(row, 0)
+        kind = try rows.required(row, 1)
+        queue = try rows.required(row, 2)
+        priority = try rows.required(row, 3)
+        args = JSONText(try rows.required(row, 4))
+        attempt = try rows.required(row, 5)
+        progress = Progress(
+            checkpoint: try rows.value(row, 6, as: String.self).map(JSONText.init),
+            rowsDone: try rows.required(row, 7),
+            rowsTotal: nil,
+            result: try rows.value(row, 9, as: String.self).map(JSONText.init)
+        )
+        batches = try rows.required(row, 8)
+    }
+}

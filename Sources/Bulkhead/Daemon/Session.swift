@@ -1,0 +1,53 @@
+internal import Postgres
+
+/// An actor's connection, opened when it is needed and opened again after it was lost.
+final class Session {
+    private let address: DatabaseAddress
+    private let settings: SessionSettings
+    private let canceller: Canceller
+    private let prepare: (Connection) throws(PostgresError) -> Void
+    private var present: Connection?
+    /// Since when the present connection has lived unbroken.
+    private(set) var openedAt: ContinuousClock.Instant?
+
+    init(
+        _ address: DatabaseAddress,
+        _ settings: SessionSettings,
+        canceller: Canceller = Canceller(),
+        prepare: @escaping (Connection) throws(PostgresError) -> Void = { _ in }
+    ) {
+        self.address = address
+        self.settings = settings
+        self.canceller = canceller
+        self.prepare = prepare
+    }
+
+    /// The open connection.
+    ///
+    /// - Throws: When it is not open and cannot be opened.
+    func connection() throws(PostgresError) -> Connection {
+        if let present, !present.isLost { return present }
+        drop()
+        let connection = try Connection(address, settings: settings, canceller: canceller)
+        try prepare(connection)
+        present = connection
+        openedAt = .now
+        return connection
+    }
+
+    /// Closes the connection; the next use opens a new one.
+    func drop() {
+        present = nil
+        openedAt = nil
+    }
+
+    /// Makes the connection ready for the next use after a failure.
+    func recover() {
+        do {
+            try present?.rollback()
+        } catch {
+            drop()
+        }
+        if present?.isLost == true { drop() }
+    }
+}

@@ -1,0 +1,25 @@
+public import Postgres
+
+/// A batch's transaction, lent to the handler while it is open.
+public struct Batch {
+    /// The worker's connection, inside the transaction.
+    public let connection: Connection
+    let job: Int64
+
+    /// Records the ids that the batch touched, for the readers of the feed.
+    ///
+    /// - Parameters:
+    ///   - operation: What was done to the rows.
+    ///   - relation: The table's schema-qualified name.
+    ///   - ids: A JSON array of primary keys; nil tells readers to read the table again.
+    public func publish(_ operation: Operation, of relation: String, ids: JSONText?) throws {
+        try connection.query(
+            "select bulkhead.publish(\(relation), \(operation.rawValue), \(ids), \(job))"
+        )
+    }
+
+    /// What was done to rows.
+    public enum Operation: String, Sendable {
+        case insert, update, delete, reset
+    }
+}

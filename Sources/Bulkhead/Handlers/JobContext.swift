@@ -1,0 +1,153 @@
+public import Postgres
+
+/// What a handler needs to run one job. It belongs to the worker and never leaves it.
+public final class JobContext {
+    /// The job, as it was claimed.
+    public let job: Job
+    /// Writes lines that carry the job's id and kind.
+    public let log: Logger
+    /// What is committed.
+    public private(set) var progress: Progress
+    /// The batches that are committed.
+    public private(set) var batches: Int64
+
+    let daemon: String
+    private let session: Session
+    private let control: JobControl
+    private let thread: ConnectionThread
+    private let patience: Duration
+
+    init(
+        job: Job,
+        daemon: String,
+        log: Logger,
+        session: Session,
+        control: JobControl,
+        thread: ConnectionThread,
+        patience: Duration
+    ) {
+        self.job = job
+        self.daemon = daemon
+        self.log = log
+        self.session = session
+        self.control = control
+        self.thread = thread
+        self.patience = patience
+        progress = job.progress
+        batches = job.batches
+    }
+
+    /// Throws when the job should stop; call it where work goes on for long between batches.
+    ///
+    /// - Throws: `JobInterruption`.
+    public func checkInterruption() throws {
+        if let interruption = control.interruption { throw interruption }
+    }
+
+    /// Reads from the database outside a batch, and tries again while the server is away.
+    ///
+    /// - Throws: What the closure threw, `JobInterruption`, or the server's last word.
+    public func read<Result>(_ body: (Connection) throws -> Result) async throws -> Result {
+        try await persist { try body($0) }
+    }
+
+    /// Runs one batch in one transaction: what the closure changes, the progress that it returns, the
+    /// changes that it published and the notification commit together or not at all.
+    ///
+    /// The closure runs again when the transaction failed and may succeed at another try, so it must not
+    /// change anything but the database. It is not run again when an earlier try did commit, though its
+    /// answer was lost.
+    ///
+    /// - Throws: What the closure threw, `JobInterruption`, or the server's last word.
+    public func batch(_ body: (Batch) throws -> Progress) async throws {
+        try await persist { connection in
+            switch try begin(connection) {
+            case .committedBefore(let progress):
+                adopt(progress)
+            case .open:
+                let progress = try body(Batch(connection: connection, job: job.id))
+                try commit(progress, connection)
+                adopt(progress)
+            }
+        }
+    }
+
+    // MARK: Trying again
+
+    private func persist<Result>(_ body: (Connection) throws -> Result) async throws -> Result {
+        var persistence = Persistence(patience: patience)
+        while true {
+            try checkInterruption()
+            let start = ContinuousClock.now
+            do {
+                return try body(try session.connection())
+            } catch let error as PostgresError {
+                session.recover()
+                try checkInterruption()
+                let took = ContinuousClock.now - start
+                switch persistence.failed(error.kind, took: took, random: .random(in: 0...1)) {
+                case .giveUp: throw error
+                case .tryAgain(let delay):
+                    log.debug("trying again", ["error": error.description, "after": "\(delay)"])
+                    await thread.sleep(for: delay)
+                }
+            } catch {
+                session.recover()
+                throw error
+            }
+        }
+    }
+
+    // MARK: The transaction
+
+    private enum Beginning {
+        case open
+        case committedBefore(Progress)
+    }
+
+    /// Opens the transaction, waits for an earlier try's server process that may still be committing,
+    /// and only then reads how far the job is.
+    private func begin(_ connection: Connection) throws -> Beginning {
+        let row = try connection.pipeline([
+            "begin isolation level read committed read write",
+            """
+            select set_config('synchronous_commit', 'on', true), set_config('lock_timeout', '2s', true),
+                set_config('statement_timeout', '0', true),
+                pg_advisory_xact_lock(bulkhead.lock_class(), bulkhead.lock_key(\(job.id)))
+            """,
+            """
+            select batches, checkpoint::text, rows_done, rows_total, result::text
+            from bulkhead.job
+            where id = \(job.id) and attempt = \(job.attempt) and daemon = \(daemon) and state = 'running'
+            """,
+        ])
+        guard !row.isEmpty else { throw JobInterruption.lost }
+        let committed: Int64 = try row.required(0, 0)
+        if committed == batches { return .open }
+        guard committed == batches + 1 else { throw JobInterruption.lost }
+        let progress = Progress(
+            checkpoint: try row.value(0, 1, as: String.self).map(JSONText.init),
+            rowsDone: try row.required(0, 2),
+            rowsTotal: try row.value(0, 3),
+            result: try row.value(0, 4, as: String.self).map(JSONText.init)
+        )
+        try connection.rollback()
+        return .committedBefore(progress)
+    }
+
+    private func commit(_ progress: Progress, _ connection: Connection) throws {
+        try connection.pipeline([
+            "set constraints all immediate",
+            """
+            select bulkhead.commit_batch(\(job.id), \(job.attempt), \(daemon), \(batches),
+                \(progress.checkpoint), \(progress.rowsDone), \(progress.rowsTotal), \(progress.result))
+            """,
+            "commit",
+        ])
+    }
+
+    private func adopt(_ progress: Progress) {
+        self.progress = progress
+        batches += 1
+    }
+}

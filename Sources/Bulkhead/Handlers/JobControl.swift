@@ -1,0 +1,55 @@
+internal import Dispatch
+internal import Postgres
+
+/// What others ask of one claimed job. It is read at batch boundaries, and reaches a running statement.
+final class JobControl: Sendable {
+    private let canceller: Canceller
+    private let thread: ConnectionThread
+    private let request = Lock<JobInterruption?>(nil)
+    private let isActive = Lock(false)
+
+    init(canceller: Canceller, thread: ConnectionThread) {
+        self.canceller = canceller
+        self.thread = thread
+    }
+
+    /// Why the job should stop, if it should.
+    var interruption: JobInterruption? {
+        request.withLock { $0 }
+    }
+
+    /// Asks the job to stop after the batch that it is in.
+    func stopAfterBatch(_ interruption: JobInterruption) {
+        request.withLock { $0 = $0 ?? interruption }
+        thread.wake()
+    }
+
+    /// Asks the job to stop at once: what it is doing is cancelled and rolled back.
+    func stopNow(_ interruption: JobInterruption) {
+        request.withLock { present in
+            // A lost job must not be written to, whatever else was asked.
+            if present != .lost { present = interruption }
+        }
+        thread.wake()
+        // Telling the server blocks, and the caller may be the heartbeat.
+        DispatchQueue.global().async { [self] in
+            isActive.withLock { if $0 { canceller.cancel() } }
+        }
+    }
+
+    /// From here on the worker's connection runs this job's statements.
+    func activate() {
+        isActive.withLock {
+            canceller.reset()
+            $0 = true
+        }
+    }
+
+    /// The job's statements are done; waits for a cancel that is under way.
+    func deactivate() {
+        isActive.withLock {
+            $0 = false
+            canceller.reset()
+        }
+    }
+}
