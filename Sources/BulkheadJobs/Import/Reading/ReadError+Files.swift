@@ -1,0 +1,72 @@
+internal import Glibc
+
+extension ReadError {
+    static func badName(_ name: String, because reason: String) -> ReadError {
+        ReadError(.badName, "\(Quoted(name)) is not the name of a file: \(reason)")
+    }
+
+    /// The same words whatever lies out there, so that nobody can ask what exists.
+    static func outside(_ name: String, root: String) -> ReadError {
+        ReadError(
+            .outsideRoot,
+            "\(Quoted(name)) does not lie inside the import root \(Quoted(root)): "
+                + "put the file there and name it from there"
+        )
+    }
+
+    static func missing(_ name: String, root: String) -> ReadError {
+        ReadError(
+            .missing,
+            "\(Quoted(name)): no such file inside the import root \(Quoted(root)): check the name"
+        )
+    }
+
+    static func notRegular(_ name: String, mode: mode_t) -> ReadError {
+        let kind =
+            switch mode & S_IFMT {
+            case S_IFDIR: "a directory"
+            case S_IFIFO: "a FIFO"
+            case S_IFCHR, S_IFBLK: "a device"
+            case S_IFSOCK: "a socket"
+            default: "something else"
+            }
+        return ReadError(
+            .notRegularFile,
+            "\(Quoted(name)) is \(kind), not a regular file: only regular files can be imported"
+        )
+    }
+
+    static func unreadable(_ name: String, _ error: SystemError) -> ReadError {
+        ReadError(
+            .unreadable,
+            "\(Quoted(name)) cannot be read: \(error): let the daemon's user read it, then retry"
+        )
+    }
+
+    static func changed(_ name: String) -> ReadError {
+        ReadError(
+            .changed,
+            "\(Quoted(name)) has changed since it was opened: "
+                + "import it again from the start when nobody writes to it any more"
+        )
+    }
+
+    static func gzip(_ code: Code, _ name: String) -> ReadError {
+        let words: (failure: String, advice: String) =
+            switch code {
+            case .emptyGzip:
+                ("is empty, not even a gzip file", "copy it again")
+            case .notGzip:
+                ("is not a gzip file", "give it a name without .gz if it is not compressed")
+            case .truncatedGzip:
+                ("ends early: the compressed data are cut short", "copy it again, whole")
+            case .checksum:
+                ("does not match its own checksum: the data are damaged", "copy it again")
+            case .trailingData:
+                ("goes on after the compressed data with something else", "compress it again")
+            default:
+                ("cannot be unpacked: the compressed data are damaged", "copy it again")
+            }
+        return ReadError(code, "\(Quoted(name)) \(words.failure): \(words.advice)")
+    }
+}

@@ -1,0 +1,63 @@
+/// What ends the reading of a file: what failed, where, and what to do next.
+struct ReadError: Error, Sendable, Equatable, CustomStringConvertible {
+    let code: Code
+    /// One line, safe to log and to show.
+    let message: String
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    var description: String { message }
+}
+
+extension ReadError {
+    /// The kind of a failure, for callers that act on it.
+    struct Code: Sendable, Hashable, CustomStringConvertible {
+        private enum Value {
+            case badRoot, badName, outsideRoot, missing, notRegularFile, unreadable, changed
+            case notGzip, emptyGzip, truncatedGzip, checksum, corruptGzip, trailingData
+            case encoding, missingHeader, badHeader, unterminatedQuote
+        }
+
+        private let value: Value
+
+        /// The import root itself cannot be used.
+        static let badRoot = Code(value: .badRoot)
+        /// The name cannot be the name of a file.
+        static let badName = Code(value: .badName)
+        /// The file does not lie inside the import root, or would not if it existed.
+        static let outsideRoot = Code(value: .outsideRoot)
+        /// No such file inside the import root.
+        static let missing = Code(value: .missing)
+        /// A directory, a FIFO, a device or a socket.
+        static let notRegularFile = Code(value: .notRegularFile)
+        /// The system refused to open or to read the file.
+        static let unreadable = Code(value: .unreadable)
+        /// The file is not the one that was opened, or is still being written.
+        static let changed = Code(value: .changed)
+        /// The file should be compressed and is not.
+        static let notGzip = Code(value: .notGzip)
+        /// The file should be compressed and has no bytes.
+        static let emptyGzip = Code(value: .emptyGzip)
+        /// The compressed data end before their trailer does.
+        static let truncatedGzip = Code(value: .truncatedGzip)
+        /// The compressed data do not match the checksum or the length stored beside them.
+        static let checksum = Code(value: .checksum)
+        /// The compressed data cannot be unpacked.
+        static let corruptGzip = Code(value: .corruptGzip)
+        /// Something that is not compressed data follows the last gzip member.
+        static let trailingData = Code(value: .trailingData)
+        /// The file is in an encoding that is not the announced one.
+        static let encoding = Code(value: .encoding)
+        /// The file has no header where one is expected.
+        static let missingHeader = Code(value: .missingHeader)
+        /// The header cannot be read.
+        static let badHeader = Code(value: .badHeader)
+        /// A quote is still open at the end of the file.
+        static let unterminatedQuote = Code(value: .unterminatedQuote)
+
+        var description: String { "\(value)" }
+    }
+}

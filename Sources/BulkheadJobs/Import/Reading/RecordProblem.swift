@@ -1,0 +1,64 @@
+/// Why a record cannot be loaded: what the reject of it says.
+struct RecordProblem: Error, Sendable, Equatable {
+    /// The field that is to blame, counted from 1, where there is one.
+    let field: Int?
+    let sqlstate: String
+    let message: String
+
+    init(field: Int? = nil, sqlstate: String, message: String) {
+        self.field = field
+        self.sqlstate = sqlstate
+        self.message = message
+    }
+}
+
+extension RecordProblem {
+    private static let badCopyFormat = "22P04"
+    private static let notInRepertoire = "22021"
+    private static let limitExceeded = "54000"
+
+    init(_ flaw: RecordFlaw) {
+        switch flaw {
+        case .textAfterQuote(let field):
+            self.init(
+                field: field,
+                sqlstate: Self.badCopyFormat,
+                message: "text after the closing quote of field \(field)"
+            )
+        case .tooLong(let limit):
+            self.init(
+                sqlstate: Self.limitExceeded,
+                message: "record longer than \(limit) bytes"
+            )
+        case .tooManyFields(let limit):
+            self.init(
+                sqlstate: Self.limitExceeded,
+                message: "record of more than \(limit) fields"
+            )
+        }
+    }
+
+    static func fieldCount(_ found: Int, expected: Int) -> RecordProblem {
+        RecordProblem(
+            sqlstate: badCopyFormat,
+            message: "expected \(expected) field\(expected == 1 ? "" : "s"), found \(found)"
+        )
+    }
+
+    static func nulByte(field: Int?, offset: Int) -> RecordProblem {
+        RecordProblem(
+            field: field,
+            sqlstate: notInRepertoire,
+            message: "NUL character (0x00) at byte \(offset) of the record: text cannot hold it"
+        )
+    }
+
+    static func invalidUTF8(field: Int?, offset: Int, byte: UInt8) -> RecordProblem {
+        let hex = (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        return RecordProblem(
+            field: field,
+            sqlstate: notInRepertoire,
+            message: "invalid UTF-8: 0x\(hex) at byte \(offset) of the record"
+        )
+    }
+}
