@@ -40,7 +40,7 @@ extension Connection {
     /// - Returns: What has arrived; empty at the deadline and when woken.
     /// - Throws: `connectionLost` when the session has ended.
     public func notifications(
-        on thread: ConnectionThread,
+        on thread: ExecutorThread,
         until deadline: ContinuousClock.Instant,
         isolation: isolated (any Actor)? = #isolation
     ) async throws(PostgresError) -> [Notification] {

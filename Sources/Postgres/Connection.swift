@@ -3,7 +3,7 @@ internal import Glibc
 
 /// One session with the server. It belongs to the actor or function that opened it and never leaves it.
 ///
-/// Calls block: an actor that owns a connection runs on a `ConnectionThread`.
+/// Calls block: an actor that owns a connection runs on a `ExecutorThread`.
 public final class Connection {
     let handle: OpaquePointer
     private let canceller: Canceller

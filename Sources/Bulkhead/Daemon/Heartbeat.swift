@@ -4,7 +4,7 @@ internal import Postgres
 ///
 /// It has a connection and a thread of its own: no batch can block it and no parser can starve it.
 actor Heartbeat {
-    nonisolated let thread: ConnectionThread
+    nonisolated let thread: ExecutorThread
     nonisolated let unownedExecutor: UnownedSerialExecutor
 
     private let configuration: DaemonConfiguration
@@ -36,7 +36,7 @@ actor Heartbeat {
         self.kinds = kinds
         self.running = running
         self.log = log
-        thread = ConnectionThread(name: "bulkhead-beat")
+        thread = ExecutorThread(name: "bulkhead-beat")
         unownedExecutor = thread.asUnownedSerialExecutor()
     }
 

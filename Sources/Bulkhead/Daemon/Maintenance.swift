@@ -4,7 +4,7 @@ internal import Postgres
 ///
 /// It has a connection of its own, since ending a frozen server process may take seconds.
 actor Maintenance {
-    nonisolated let thread: ConnectionThread
+    nonisolated let thread: ExecutorThread
     nonisolated let unownedExecutor: UnownedSerialExecutor
 
     private let configuration: DaemonConfiguration
@@ -19,7 +19,7 @@ actor Maintenance {
     init(configuration: DaemonConfiguration, log: Logger) {
         self.configuration = configuration
         self.log = log
-        thread = ConnectionThread(name: "bulkhead-maint")
+        thread = ExecutorThread(name: "bulkhead-maint")
         unownedExecutor = thread.asUnownedSerialExecutor()
     }
 

@@ -2,12 +2,12 @@ internal import Postgres
 
 /// Writes how jobs ended: tried again until the server takes it, or says that the job is no longer ours.
 final class OutcomeWriter {
-    private let thread: ConnectionThread
+    private let thread: ExecutorThread
     private let log: Logger
     private var completed: [Int64] = []
     private var completedSince: ContinuousClock.Instant?
 
-    init(thread: ConnectionThread, log: Logger) {
+    init(thread: ExecutorThread, log: Logger) {
         self.thread = thread
         self.log = log
     }

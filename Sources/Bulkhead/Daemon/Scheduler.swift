@@ -2,7 +2,7 @@ internal import Postgres
 
 /// Claims jobs and hands each to an idle worker.
 actor Scheduler {
-    nonisolated let thread: ConnectionThread
+    nonisolated let thread: ExecutorThread
     nonisolated let unownedExecutor: UnownedSerialExecutor
     nonisolated private let isStopping = Lock(false)
 
@@ -51,7 +51,7 @@ actor Scheduler {
                 log: log
             )
         }
-        thread = ConnectionThread(name: "bulkhead-sched")
+        thread = ExecutorThread(name: "bulkhead-sched")
         unownedExecutor = thread.asUnownedSerialExecutor()
     }
 

@@ -3,7 +3,7 @@ internal import Postgres
 /// Runs claimed jobs one at a time, with a connection and a thread of its own.
 actor Worker {
     nonisolated let number: Int
-    nonisolated let thread: ConnectionThread
+    nonisolated let thread: ExecutorThread
     nonisolated let unownedExecutor: UnownedSerialExecutor
 
     private let configuration: DaemonConfiguration
@@ -27,7 +27,7 @@ actor Worker {
         self.handlers = handlers
         self.running = running
         self.log = log.with("worker", number)
-        thread = ConnectionThread(name: "bulkhead-w\(number)")
+        thread = ExecutorThread(name: "bulkhead-w\(number)")
         unownedExecutor = thread.asUnownedSerialExecutor()
     }
 

@@ -14,7 +14,7 @@ public final class JobContext {
     let daemon: String
     private let session: Session
     private let control: JobControl
-    private let thread: ConnectionThread
+    private let thread: ExecutorThread
     private let patience: Duration
 
     init(
@@ -23,7 +23,7 @@ public final class JobContext {
         log: Logger,
         session: Session,
         control: JobControl,
-        thread: ConnectionThread,
+        thread: ExecutorThread,
         patience: Duration
     ) {
         self.job = job

@@ -4,11 +4,11 @@ internal import Postgres
 /// What others ask of one claimed job. It is read at batch boundaries, and reaches a running statement.
 final class JobControl: Sendable {
     private let canceller: Canceller
-    private let thread: ConnectionThread
+    private let thread: ExecutorThread
     private let request = Lock<JobInterruption?>(nil)
     private let isActive = Lock(false)
 
-    init(canceller: Canceller, thread: ConnectionThread) {
+    init(canceller: Canceller, thread: ExecutorThread) {
         self.canceller = canceller
         self.thread = thread
     }

@@ -6,7 +6,7 @@ internal import Glibc
 /// It is the executor of an actor that owns a `Connection`: a blocking libpq call then holds this thread
 /// and never one of the shared pool. As a task executor it also runs the nonisolated code that such an
 /// actor calls.
-public final class ConnectionThread: SerialExecutor, TaskExecutor, @unchecked Sendable {
+public final class ExecutorThread: SerialExecutor, TaskExecutor, @unchecked Sendable {
     // Safe: `shared` is behind its lock; `waits` is touched only by jobs and by the loop, which both run
     // on this one thread; `doorbell` never changes.
     private let shared: Lock<Shared>
@@ -127,7 +127,7 @@ public final class ConnectionThread: SerialExecutor, TaskExecutor, @unchecked Se
     private func start(name: String) {
         let argument = Unmanaged.passRetained(Start(owner: self, name: name)).toOpaque()
         var thread = pthread_t()
-        let status = pthread_create(&thread, nil, runConnectionThread, argument)
+        let status = pthread_create(&thread, nil, runExecutorThread, argument)
         precondition(status == 0, "pthread_create failed with \(status)")
         pthread_detach(thread)
     }
@@ -223,16 +223,16 @@ public final class ConnectionThread: SerialExecutor, TaskExecutor, @unchecked Se
 }
 
 private final class Start {
-    let owner: ConnectionThread
+    let owner: ExecutorThread
     let name: String
 
-    init(owner: ConnectionThread, name: String) {
+    init(owner: ExecutorThread, name: String) {
         self.owner = owner
         self.name = name
     }
 }
 
-private func runConnectionThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+private func runExecutorThread(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let argument else { return nil }
     let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
     pthread_setname_np(pthread_self(), String(start.name.prefix(15)))

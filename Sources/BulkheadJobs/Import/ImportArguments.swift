@@ -1,0 +1,101 @@
+internal import Bulkhead
+internal import FoundationEssentials
+
+/// What an import is to do: the `args` of its job, under the names of `bulkhead.import`.
+struct ImportArguments: Decodable {
+    var tableName: String
+    var files: [String]
+    var format: Format?
+    var delimiter: String?
+    var quote: String?
+    var escape: String?
+    var nullText: [String]?
+    var skip: Int?
+    var header: Bool?
+    var columns: [String]?
+    var map: [String: String]?
+    var key: [String]?
+    var onConflict: MergePolicy?
+    var maxRejects: Int64?
+    var batch: Int?
+
+    enum Format: String, Decodable {
+        case csv, tsv
+    }
+
+    private enum CodingKeys: String, CodingKey, CaseIterable {
+        case tableName = "table_name"
+        case files, format, delimiter, quote, escape
+        case nullText = "null_text"
+        case skip, header, columns, map, key
+        case onConflict = "on_conflict"
+        case maxRejects = "max_rejects"
+        case batch
+    }
+
+    /// Reads the args of a job; an argument that is unknown is refused, never ignored.
+    ///
+    /// - Throws: `JobFailure`.
+    init(_ args: JSONText) throws {
+        do {
+            let known = Set(CodingKeys.allCases.map(\.rawValue))
+            let given = try args.decode([String: Ignored].self).keys
+            if let unknown = given.filter({ !known.contains($0) }).min() {
+                throw JobFailure("unknown argument \(unknown): the arguments are those of bulkhead.import")
+            }
+            self = try args.decode()
+        } catch let error as DecodingError {
+            throw JobFailure("the arguments of this import cannot be read: \(describe(error))")
+        }
+    }
+
+    /// How the files are written.
+    ///
+    /// - Throws: `JobFailure`.
+    func dialect() throws -> TextDialect {
+        let usual = format ?? .csv == .csv ? TextDialect.csv : TextDialect.tsv
+        do {
+            return try TextDialect(
+                delimiter: byte(delimiter, "delimiter") ?? usual.delimiter,
+                quote: byte(quote, "quote") ?? usual.quote,
+                escape: byte(escape, "escape"),
+                nullMarkers: nullText.map { $0.map { Array($0.utf8) } } ?? usual.nullMarkers
+            )
+        } catch let error as DialectError {
+            throw JobFailure("\(error)")
+        }
+    }
+
+    private func byte(_ text: String?, _ name: String) throws -> UInt8? {
+        guard let text else { return nil }
+        guard let byte = text.utf8.first, text.utf8.count == 1 else {
+            throw JobFailure("\(name) must be one single-byte character, not \"\(text)\"")
+        }
+        return byte
+    }
+
+    private struct Ignored: Decodable {
+        init(from decoder: any Decoder) {}
+    }
+}
+
+/// What happens when a row's key is in the table already.
+enum MergePolicy: String, Decodable {
+    /// The job fails.
+    case error
+    /// The stored row stays.
+    case skip
+}
+
+/// A decoding error in words that a user can act on.
+private func describe(_ error: DecodingError) -> String {
+    switch error {
+    case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+        let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+        return path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)"
+    case .keyNotFound(let key, _):
+        return "\(key.stringValue) is missing"
+    @unknown default:
+        return "\(error)"
+    }
+}

@@ -1,0 +1,163 @@
+internal import Postgres
+
+/// Reads one file ahead of its worker, on a thread of its own.
+actor ImportReader {
+    nonisolated let thread: ExecutorThread
+    nonisolated let unownedExecutor: UnownedSerialExecutor
+
+    private let file: OpenFile
+    private let dialect: TextDialect
+    private var layout: Layout?
+    private var reader: RecordReader?
+
+    /// How the file's records become rows.
+    struct Layout: Sendable {
+        let encoder: CopyTextEncoder
+        /// The names of the file's fields, for rejects.
+        let fieldNames: [String]
+        /// Writes keys for the feed, where the file alone can tell them.
+        let feedKey: FeedKey?
+    }
+
+    private static let idsInOne = 10_000
+
+    init(file: OpenFile, dialect: TextDialect) {
+        self.file = file
+        self.dialect = dialect
+        thread = ExecutorThread(name: "bulkhead-reader")
+        unownedExecutor = thread.asUnownedSerialExecutor()
+    }
+
+    deinit {
+        thread.stop()
+    }
+
+    /// Opens the file and reads its header.
+    ///
+    /// - Parameters:
+    ///   - skip: Physical lines before the header.
+    ///   - hasHeader: Whether there is a header.
+    /// - Returns: The header's names; nil without a header.
+    func open(skip: Int, hasHeader: Bool) throws -> [String]? {
+        let reader = RecordReader(try file.source(), dialect: dialect)
+        try reader.skipLines(skip)
+        let names = hasHeader ? try reader.readHeader() : nil
+        self.reader = reader
+        return names
+    }
+
+    /// Sets how rows are written, and goes to the place where an earlier attempt stopped.
+    func start(_ layout: Layout, from position: ReadPosition) throws {
+        self.layout = layout
+        guard position != .start else { return }
+        reader = RecordReader(try file.source(), dialect: dialect, from: position)
+    }
+
+    /// Reads the next batch while the caller does something else.
+    ///
+    /// - Parameters:
+    ///   - rows: The most rows that it may take.
+    ///   - bytes: It is closed once it holds as many bytes of the file.
+    nonisolated func batch(rows: Int, bytes: Int) -> Task<ParsedBatch, any Error> {
+        // Started on the reader's own thread: the worker's is about to block.
+        Task(executorPreference: thread) { try await self.read(rows: rows, bytes: bytes) }
+    }
+
+    private func read(rows: Int, bytes: Int) throws -> ParsedBatch {
+        guard let layout, let reader else { return ParsedBatch() }
+        var batch = ParsedBatch()
+        var ids = IDs(key: layout.feedKey)
+        while batch.count < rows, batch.raw.count < bytes {
+            try Task.checkCancellation()
+            guard let record = try reader.next() else {
+                batch.isLast = true
+                break
+            }
+            append(record, layout, &ids, to: &batch)
+        }
+        batch.ids = ids.finished()
+        batch.end = reader.position
+        batch.share = reader.fractionRead
+        return batch
+    }
+
+    private func append(
+        _ record: borrowing Record,
+        _ layout: Layout,
+        _ ids: inout IDs,
+        to batch: inout ParsedBatch
+    ) {
+        if let problem = layout.encoder.encode(record, into: &batch.text) {
+            batch.rejects.append(reject(record, problem, layout.fieldNames))
+            return
+        }
+        batch.raw += record.bytes
+        batch.rows.append(
+            ParsedBatch.Row(
+                line: record.line,
+                offset: record.offset,
+                textEnd: batch.text.count,
+                rawEnd: batch.raw.count
+            )
+        )
+        ids.append(record, in: dialect)
+    }
+
+    private func reject(
+        _ record: borrowing Record,
+        _ problem: RecordProblem,
+        _ names: [String]
+    ) -> Reject {
+        let field = problem.field.map { $0 - 1 }
+        let name = field.flatMap { names.indices.contains($0) ? names[$0] : nil }
+        return Reject(
+            file: file.name,
+            line: record.line,
+            offset: record.offset,
+            columnName: name,
+            value: field.flatMap { record.value(at: $0, in: dialect) },
+            sqlstate: problem.sqlstate,
+            message: problem.message,
+            raw: record.bytes
+        )
+    }
+
+    /// The keys of a batch, as the feed wants them.
+    private struct IDs {
+        private let key: FeedKey?
+        private var isComplete: Bool
+        private var lists: [[UInt8]] = []
+        private var inLast = ImportReader.idsInOne
+
+        init(key: FeedKey?) {
+            self.key = key
+            isComplete = key != nil
+        }
+
+        mutating func append(_ record: borrowing Record, in dialect: TextDialect) {
+            guard isComplete, let key else { return }
+            if inLast == ImportReader.idsInOne {
+                close()
+                lists.append([UInt8(ascii: "[")])
+                inLast = 0
+            }
+            isComplete = key.append(
+                record,
+                in: dialect,
+                isFirst: inLast == 0,
+                to: &lists[lists.count - 1]
+            )
+            inLast += 1
+        }
+
+        mutating func finished() -> [[UInt8]]? {
+            close()
+            return isComplete ? lists : nil
+        }
+
+        private mutating func close() {
+            guard !lists.isEmpty else { return }
+            lists[lists.count - 1].append(UInt8(ascii: "]"))
+        }
+    }
+}

@@ -1,0 +1,151 @@
+internal import Bulkhead
+internal import Postgres
+
+/// The table that an import fills, as the catalog describes it.
+struct ImportTarget {
+    let oid: Int64
+    /// The name, quoted for SQL.
+    let name: String
+    /// The name under which the feed speaks of it: the root's, where it is a partition.
+    let relation: String
+    let columns: [Column]
+    /// The columns of the primary key, in its order; none when there is no key.
+    let primaryKey: [Column]
+    let facts: Facts
+
+    struct Column: Equatable {
+        let name: String
+        /// The type with its modifier, as SQL.
+        let type: String
+        /// The type's own name: `int4`, `text`, ...
+        let typeName: String
+        let hasModifier: Bool
+        let isRequired: Bool
+        /// Why no value can be given for it; nil when one can.
+        let refusal: String?
+        /// The sequence that it owns, quoted for SQL.
+        let sequence: String?
+        let isInsertable: Bool
+        let isReadable: Bool
+
+        /// The column's value as it stands in the feed.
+        var feedValue: String {
+            let name = quoted(identifier: name)
+            return isFeedNumber ? "to_jsonb(\(name))" : "to_jsonb(\(name)::text)"
+        }
+
+        var isFeedNumber: Bool { typeName == "int2" || typeName == "int4" }
+    }
+
+    /// What decides how rows can get into the table.
+    struct Facts {
+        let hasTriggers: Bool
+        let hasRules: Bool
+        let hasRowSecurity: Bool
+        let mayMakeTemporaryTables: Bool
+    }
+
+    /// Looks the table up.
+    ///
+    /// - Throws: `JobFailure` when it is not there, or is of a sort that a crash would part from its
+    ///   checkpoint.
+    init(_ connection: Connection, name: String) throws {
+        let row = try connection.query(Self.tableQuery(name))
+        guard !row.isEmpty else {
+            throw JobFailure("there is no table \(name)", sqlstate: "42P01")
+        }
+        if let refusal: String = try row.value(0, 3) { throw JobFailure("\(name) \(refusal)") }
+        oid = try row.required(0, 0)
+        self.name = try row.required(0, 1)
+        relation = try row.required(0, 2)
+        facts = Facts(
+            hasTriggers: try row.required(0, 4),
+            hasRules: try row.required(0, 5),
+            hasRowSecurity: try row.required(0, 6),
+            mayMakeTemporaryTables: try row.required(0, 7)
+        )
+        columns = try Self.columns(connection, oid)
+        let columns = self.columns
+        let key = try connection.query(
+            """
+            select a.attname
+            from pg_catalog.pg_index i
+            cross join lateral unnest(i.indkey) with ordinality as k (attnum, n)
+            join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+            where i.indrelid = \(oid)::oid and i.indisprimary
+            order by k.n
+            """
+        )
+        primaryKey = try (0..<key.count).compactMap { row in
+            let name: String = try key.required(row, 0)
+            return columns.first { $0.name == name }
+        }
+    }
+
+    /// A column by its exact name.
+    func column(_ name: String) -> Column? {
+        columns.first { $0.name == name }
+    }
+
+    private static func tableQuery(_ name: String) -> SQL {
+        """
+        select c.oid, pg_catalog.format('%I.%I', n.nspname, c.relname),
+            (select pg_catalog.format('%I.%I', rn.nspname, r.relname)
+             from pg_catalog.pg_class r join pg_catalog.pg_namespace rn on rn.oid = r.relnamespace
+             where r.oid = coalesce(pg_catalog.pg_partition_root(c.oid), c.oid)),
+            case
+                when c.relkind not in ('r', 'p') then 'is not a table'
+                when tree.temporary then 'is temporary: other sessions cannot see it'
+                when tree.unlogged then 'is unlogged: a crash would empty it and keep the checkpoint'
+                when tree.remote then 'has foreign partitions: they do not commit with the checkpoint'
+            end,
+            exists (
+                select from pg_catalog.pg_trigger t
+                where t.tgrelid = any (tree.members) and not t.tgisinternal and t.tgenabled <> 'D'),
+            exists (select from pg_catalog.pg_rewrite w where w.ev_class = c.oid and w.ev_type = '3'),
+            pg_catalog.row_security_active(c.oid),
+            pg_catalog.has_database_privilege(pg_catalog.current_database(), 'TEMPORARY')
+        from pg_catalog.pg_class c
+        join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+        cross join lateral (
+            select pg_catalog.array_agg(m.oid) as members, bool_or(m.relpersistence = 't') as temporary,
+                bool_or(m.relpersistence = 'u') as unlogged, bool_or(m.relkind = 'f') as remote
+            from pg_catalog.pg_class m
+            where m.oid = c.oid
+               or m.oid in (select p.relid from pg_catalog.pg_partition_tree(c.oid) p)) as tree
+        where c.oid = pg_catalog.to_regclass(\(name))
+        """
+    }
+
+    private static func columns(_ connection: Connection, _ oid: Int64) throws -> [Column] {
+        let rows = try connection.query(
+            """
+            select a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), t.typname,
+                a.atttypmod >= 0,
+                a.attnotnull and not a.atthasdef and a.attidentity = '' and t.typdefault is null,
+                case when a.attgenerated <> '' then 'is generated from other columns'
+                     when a.attidentity = 'a' then 'is an identity column that is generated always' end,
+                pg_catalog.pg_get_serial_sequence(\(oid)::oid::regclass::text, a.attname),
+                pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'INSERT'),
+                pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT')
+            from pg_catalog.pg_attribute a
+            join pg_catalog.pg_type t on t.oid = a.atttypid
+            where a.attrelid = \(oid)::oid and a.attnum > 0 and not a.attisdropped
+            order by a.attnum
+            """
+        )
+        return try (0..<rows.count).map { row in
+            Column(
+                name: try rows.required(row, 0),
+                type: try rows.required(row, 1),
+                typeName: try rows.required(row, 2),
+                hasModifier: try rows.required(row, 3),
+                isRequired: try rows.required(row, 4),
+                refusal: try rows.value(row, 5),
+                sequence: try rows.value(row, 6),
+                isInsertable: try rows.required(row, 7),
+                isReadable: try rows.required(row, 8)
+            )
+        }
+    }
+}

@@ -1,0 +1,71 @@
+/// The rows of one batch, read and encoded, ready for the server.
+struct ParsedBatch: Sendable {
+    /// The good rows, as lines of COPY's text format.
+    var text: [UInt8] = []
+    /// The good rows as they stand in the file, without line ends.
+    var raw: [UInt8] = []
+    var rows: [Row] = []
+    /// Rows that could not even be read.
+    var rejects: [Reject] = []
+    /// JSON arrays of the good rows' keys, 10,000 at most in each; nil when the server must be asked.
+    var ids: [[UInt8]]?
+    /// Where the next batch starts.
+    var end: ReadPosition = .start
+    /// Whether this is the file's last batch.
+    var isLast = false
+    /// The share of the file that has been read, from 0 to 1.
+    var share = 0.0
+
+    /// Where a good row lies.
+    struct Row: Sendable {
+        let line: Int64
+        let offset: Int64
+        let textEnd: Int
+        let rawEnd: Int
+    }
+
+    /// The rows that were read, good or bad.
+    var count: Int { rows.count + rejects.count }
+
+    func text(of row: Int) -> ArraySlice<UInt8> {
+        text[(row == 0 ? 0 : rows[row - 1].textEnd)..<rows[row].textEnd]
+    }
+
+    func raw(of row: Int) -> ArraySlice<UInt8> {
+        raw[(row == 0 ? 0 : rows[row - 1].rawEnd)..<rows[row].rawEnd]
+    }
+
+    /// What a good row says in its nth loaded column; nil for NULL.
+    func value(of row: Int, column: Int) -> [UInt8]? {
+        var fields = text(of: row).dropLast().split(separator: Byte.tab, omittingEmptySubsequences: false)
+            .dropFirst(column).makeIterator()
+        guard let field = fields.next(), Array(field) != Array("\\N".utf8) else { return nil }
+        return unescaped(field)
+    }
+
+    private func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {
+        var value: [UInt8] = []
+        var isEscaped = false
+        for byte in field {
+            if !isEscaped, byte == Byte.backslash {
+                isEscaped = true
+                continue
+            }
+            value.append(isEscaped ? control(byte) : byte)
+            isEscaped = false
+        }
+        return value
+    }
+
+    private func control(_ letter: UInt8) -> UInt8 {
+        switch letter {
+        case UInt8(ascii: "b"): Byte.backspace
+        case UInt8(ascii: "t"): Byte.tab
+        case UInt8(ascii: "n"): Byte.lineFeed
+        case UInt8(ascii: "v"): Byte.verticalTab
+        case UInt8(ascii: "f"): Byte.formFeed
+        case UInt8(ascii: "r"): Byte.carriageReturn
+        default: letter
+        }
+    }
+}
