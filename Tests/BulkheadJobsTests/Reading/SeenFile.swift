@@ -55,6 +55,7 @@ extension SeenFile {
             position = reader.position
         } catch {
             failure = error.code
+            failureLine = error.line
         }
     }
 
@@ -62,13 +63,13 @@ extension SeenFile {
         _ text: String,
         _ dialect: TextDialect = .csv,
         pieces: [Int] = [Int.max],
-        recordLimit: Int = RecordReader.defaultRecordLimit
+        limits: ReadLimits = .standard
     ) {
         self.init(
             reading: RecordReader(
                 MemorySource(Array(text.utf8), pieces: pieces),
                 dialect: dialect,
-                recordLimit: recordLimit
+                limits: limits
             )
         )
     }

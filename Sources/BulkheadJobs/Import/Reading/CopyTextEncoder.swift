@@ -53,7 +53,8 @@ struct CopyTextEncoder: Sendable {
             return nil
         } catch {
             let offset = error.byteOffsets.lowerBound
-            return .invalidUTF8(field: field(at: offset, fields), offset: offset, byte: bytes[offset])
+            let field = field(at: offset, fields)
+            return .invalidUTF8(field: field, offset: offset, byte: bytes[offset])
         }
     }
 

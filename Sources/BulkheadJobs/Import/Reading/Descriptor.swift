@@ -2,8 +2,9 @@ internal import Glibc
 
 /// An open file descriptor, closed when its owner lets go of it.
 struct Descriptor: ~Copyable, Sendable {
-    /// Opens nothing, only holds on to the file: no FIFO waits, no device wakes. The header that
-    /// defines O_PATH hides it from Swift.
+    /// Opens nothing, only holds on to the file: no FIFO waits, no device wakes.
+    ///
+    /// This is O_PATH, which its header hides from Swift.
     static let holdOnly: Int32 = 0o10_000_000
 
     /// The kernel renders the place of an open file into one page at most.

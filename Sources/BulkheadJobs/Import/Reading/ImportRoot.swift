@@ -48,8 +48,9 @@ struct ImportRoot: Sendable {
         }
     }
 
-    /// Walks to the file one step at a time, so that a name which strays outside fails in the same
-    /// way wherever it strays. Nothing is opened for reading on the way.
+    /// Walks to the file one step at a time, opening nothing for reading on the way.
+    ///
+    /// A name that strays outside so fails in the same way, whatever it would have met there.
     private func find(
         _ name: String,
         from root: borrowing Descriptor,

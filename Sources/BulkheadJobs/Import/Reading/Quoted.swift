@@ -8,8 +8,11 @@ struct Quoted: CustomStringConvertible {
         self.text = text
     }
 
-    var description: String {
-        var shown = "\""
+    var description: String { "\"\(bare)\"" }
+
+    /// The same without the quotes.
+    var bare: String {
+        var shown = ""
         for scalar in text.unicodeScalars.prefix(Self.limit) {
             // A line break or an escape sequence in a name would forge lines of a log.
             let isControl = scalar.properties.generalCategory == .control
@@ -23,6 +26,6 @@ struct Quoted: CustomStringConvertible {
         if text.unicodeScalars.dropFirst(Self.limit).isEmpty == false {
             shown += "..."
         }
-        return shown + "\""
+        return shown
     }
 }

@@ -3,7 +3,8 @@ extension ReadError {
         ReadError(
             .unterminatedQuote,
             "\(Quoted(name)), line \(line): the record that starts there opens a quote that is "
-                + "still open at the end of the file: close it, then import again"
+                + "still open at the end of the file: close it, then import again",
+            line: line
         )
     }
 
@@ -26,7 +27,8 @@ extension ReadError {
         ReadError(
             .badHeader,
             "\(Quoted(name)), line \(line): the header cannot be read: \(reason): "
-                + "correct it, or name the columns by --columns"
+                + "correct it, or name the columns by --columns",
+            line: line
         )
     }
 }

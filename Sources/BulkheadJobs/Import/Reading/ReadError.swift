@@ -3,10 +3,13 @@ struct ReadError: Error, Sendable, Equatable, CustomStringConvertible {
     let code: Code
     /// One line, safe to log and to show.
     let message: String
+    /// The physical line of the file that it is about, where there is one.
+    let line: Int64?
 
-    init(_ code: Code, _ message: String) {
+    init(_ code: Code, _ message: String, line: Int64? = nil) {
         self.code = code
         self.message = message
+        self.line = line
     }
 
     var description: String { message }

@@ -1,32 +1,32 @@
 /// The stretch of a file that is in memory, from the unfinished record on.
 struct ReadWindow {
-    private static let chunk = 256 << 10
-
     private(set) var bytes: [UInt8]
     private(set) var head = 0
     private(set) var tail = 0
     private(set) var isAtEnd = false
 
+    /// The most bytes that are read at once.
+    private let chunk: Int
     /// The most bytes it grows to, for the sake of one long record.
     private let limit: Int
+
+    init(_ limits: ReadLimits) {
+        chunk = limits.chunk
+        limit = limits.record + limits.chunk
+        bytes = [UInt8](repeating: 0, count: chunk)
+    }
 
     /// Where the bytes that are not used up lie.
     var unread: Range<Int> { head..<tail }
 
-    init(limit: Int) {
-        self.limit = limit
-        bytes = [UInt8](repeating: 0, count: min(Self.chunk, limit))
-    }
-
     /// Reads on; the bytes from `head` to `tail` stay, though they may move.
     mutating func fill(from source: any ByteSource) throws(ReadError) {
         makeRoom()
-        let room = tail..<min(bytes.count, tail + Self.chunk)
+        let room = tail..<min(bytes.count, tail + chunk)
         let count = try bytes.withUnsafeMutableBufferPointer {
             (bytes) throws(ReadError) -> Int in
-            try source.read(
-                into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: bytes[room]))
-            )
+            let free = UnsafeMutableBufferPointer(rebasing: bytes[room])
+            return try source.read(into: UnsafeMutableRawBufferPointer(free))
         }
         tail += count
         isAtEnd = count == 0

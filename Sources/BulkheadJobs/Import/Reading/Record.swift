@@ -1,4 +1,6 @@
-/// One record as it stands in the reader's window. It cannot be copied: keep what is needed of it.
+/// One record as it stands in the reader's window.
+///
+/// It cannot be copied, so that nothing keeps the window alive: keep what is needed of it.
 struct Record: ~Copyable {
     /// The physical line where it starts, counted from 1 at the top of the file.
     let line: Int64
@@ -34,7 +36,8 @@ struct Record: ~Copyable {
         end = range.upperBound
     }
 
-    /// The bytes as they stand in the file, without the line end; of a record too long to keep, the first ones.
+    /// The bytes as they stand in the file, without the line end; of a record that is too long the
+    /// first ones.
     var bytes: ArraySlice<UInt8> { window[start..<end] }
 
     /// Lends the bytes.

@@ -1,13 +1,9 @@
 /// Reads a delimited text file record by record, in the memory of one window.
 final class RecordReader {
-    /// As much of a record too long to load as a reject keeps.
-    static let keptOfTooLong = 64 << 10
-    static let defaultRecordLimit = 64 << 20
-    private static let slack = 256 << 10
-
     let dialect: TextDialect
 
     private let source: any ByteSource
+    private let kept: Int
     private var window: ReadWindow
     private var scanner: RecordScanner
     private var offset: Int64
@@ -18,13 +14,14 @@ final class RecordReader {
         _ source: any ByteSource,
         dialect: TextDialect = .csv,
         from position: ReadPosition = .start,
-        recordLimit: Int = RecordReader.defaultRecordLimit
+        limits: ReadLimits = .standard
     ) {
         self.source = source
         self.dialect = dialect
-        let limit = max(1, min(recordLimit, 1 << 30))
-        window = ReadWindow(limit: limit + Self.slack)
-        scanner = RecordScanner(dialect: dialect, position: position, limit: limit)
+        let limits = limits.sane
+        kept = limits.kept
+        window = ReadWindow(limits)
+        scanner = RecordScanner(dialect: dialect, position: position, limit: limits.record)
         offset = position.offset
     }
 
@@ -44,10 +41,15 @@ final class RecordReader {
     func next() throws(ReadError) -> Record? {
         try open()
         while true {
-            switch scanner.scan(window.bytes.span.extracting(window.unread), atEnd: window.isAtEnd) {
+            let unread = window.unread
+            let step = scanner.scan(
+                window.bytes.span.extracting(unread),
+                atEnd: window.isAtEnd
+            )
+            switch step {
             case .record: return takeRecord()
             case .blankLine: advance()
-            case .needsMore: try readOn(keeping: scanner.isTooLong ? Self.keptOfTooLong : nil)
+            case .needsMore: try readOn(keeping: scanner.isTooLong ? kept : nil)
             case .end: return nil
             case .unterminatedQuote: throw ReadError.unterminatedQuote(source.name, scanner.line)
             }
@@ -82,10 +84,12 @@ final class RecordReader {
         try open()
         var left = count
         while left > 0 {
-            switch scanner.skipLine(
-                window.bytes.span.extracting(window.unread),
+            let unread = window.unread
+            let step = scanner.skipLine(
+                window.bytes.span.extracting(unread),
                 atEnd: window.isAtEnd
-            ) {
+            )
+            switch step {
             case .needsMore: try readOn(keeping: 0)
             case .end: return
             default:
@@ -126,8 +130,8 @@ final class RecordReader {
     }
 
     private func takeRecord() -> Record {
-        let kept = scanner.flaw?.isTooLong == true ? Self.keptOfTooLong : Int.max
-        let shown = min(scanner.length - scanner.forgotten, Int64(kept))
+        let isTooLong = scanner.flaw?.isTooLong ?? false
+        let shown = isTooLong ? min(scanner.length, Int64(kept)) : scanner.length
         let record = Record(
             line: scanner.line,
             offset: offset,

@@ -328,6 +328,7 @@ extension RecordScanner {
         consumed = cursor + lineEnd
         nextLine = line + 1 + feedsInside + (carriageReturnEndsLine == true ? returnsInside : 0)
         if length > limit {
+            fields.removeAll(keepingCapacity: true)
             flaw = .tooLong(limit: limit)
         } else if flaw == nil, fieldCount > Self.mostFields {
             flaw = .tooManyFields(limit: Self.mostFields)
