@@ -1,4 +1,75 @@
+internal import Bulkhead
+internal import Glibc
+internal import Postgres
+
+/// The program `bulkhead`.
 @main
 struct Main {
-    static func main() {}
+    static let verbs: [any Verb.Type] = [
+        SetupVerb.self, WorkerVerb.self, ImportVerb.self, JobsVerb.self, ShowVerb.self, WaitVerb.self,
+        CancelVerb.self, RejectsVerb.self,
+    ]
+
+    static func main() async {
+        // A reader that goes away is an error of write, not the end of the process.
+        signal(SIGPIPE, SIG_IGN)
+        exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
+    }
+
+    static func run(_ words: [String]) async -> ExitStatus {
+        do {
+            return try await dispatch(words)
+        } catch let error as UsageError {
+            let verb = words.first.flatMap { name in verbs.first { $0.name == name } }
+            Terminal.error("\(error); see `bulkhead \(verb.map { "\($0.name) " } ?? "")--help`")
+            return .usage
+        } catch let error as OutputError where error.isClosedPipe {
+            return .done
+        } catch let error as NoDatabase {
+            Terminal.error("\(error)")
+            return .noDatabase
+        } catch let error as InstallationError {
+            Terminal.error("\(error)")
+            return .noDatabase
+        } catch {
+            Terminal.error("\(error)")
+            return .failed
+        }
+    }
+
+    private static func dispatch(_ words: [String]) async throws -> ExitStatus {
+        guard let name = words.first else { throw UsageError("a verb is missing") }
+        let terminal = Terminal(isQuiet: words.contains("--quiet"), printsJSON: words.contains("--json"))
+        switch name {
+        case "--version":
+            try terminal.result("bulkhead \(Release.version)")
+            return .done
+        case "--help", "help":
+            try terminal.result(help)
+            return .done
+        default: break
+        }
+        guard let verb = verbs.first(where: { $0.name == name }) else {
+            throw UsageError("unknown verb \(name)")
+        }
+        let rest = Array(words.dropFirst())
+        if rest.prefix(while: { $0 != "--" }).contains("--help") {
+            try terminal.result(verb.help)
+            return .done
+        }
+        return try await verb.run(Arguments(rest, options: verb.options + Option.common), terminal)
+    }
+
+    static var help: String {
+        var text = """
+            Bulkhead moves bulk data inside a live PostgreSQL, as jobs that a daemon works off.
+
+            usage: bulkhead VERB ...
+
+
+            """
+        for verb in verbs { text += "  \(verb.name.padded(to: 10))\(verb.summary)\n" }
+        return text + "\n`bulkhead VERB --help` tells more, with an example.\n"
+            + "Exit status: 0 done, 1 failed, 2 wrong usage, 3 no database or no schema, 130 interrupted."
+    }
 }

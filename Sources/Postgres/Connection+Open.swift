@@ -29,7 +29,7 @@ extension Connection {
         let options: [(String, String)] = [
             ("keepalives", "1"), ("keepalives_idle", "10"), ("keepalives_interval", "5"),
             ("keepalives_count", "3"), ("tcp_user_timeout", "30000"),
-            ("fallback_application_name", "bulkhead"),
+            ("fallback_application_name", "bulkhead"), ("client_encoding", "UTF8"),
             // Last, so that what the user wrote into the address wins.
             ("dbname", address.connectionString),
         ]

@@ -7,6 +7,7 @@ internal import Glibc
 public final class Connection {
     let handle: OpaquePointer
     private let canceller: Canceller
+    private let settings: SessionSettings
 
     /// Opens a session and sets what it relies on.
     ///
@@ -25,10 +26,11 @@ public final class Connection {
     ) throws(PostgresError) {
         handle = try Self.connect(address, timeout: timeout)
         self.canceller = canceller
+        self.settings = settings
         PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
         PQsetNoticeReceiver(handle, { _, _ in }, nil)
         canceller.attach(handle)
-        _ = try query(settings.statement)
+        if !settings.isLocal { try query(settings.statement) }
     }
 
     deinit {
@@ -93,7 +95,7 @@ public final class Connection {
     public func transaction<Result>(
         _ body: (Connection) throws -> Result
     ) throws -> Result {
-        try run(script: "begin")
+        try pipeline(settings.isLocal ? ["begin", settings.statement] : ["begin"])
         do {
             let result = try body(self)
             try run(script: "commit")

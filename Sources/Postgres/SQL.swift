@@ -4,54 +4,70 @@
 ///
 ///     try connection.query("select name from airport where code = \(code)")
 public struct SQL: Sendable, ExpressibleByStringInterpolation {
-    var text: String
-    var values: [String?]
+    /// The text around the values: one piece more than there are values.
+    private var pieces: [String]
+    private(set) var values: [String?] = []
 
     /// A statement without parameters.
     public init(stringLiteral value: String) {
-        text = value
-        values = []
+        pieces = [value]
     }
 
     /// A statement whose interpolated values become parameters.
     public init(stringInterpolation: Interpolation) {
-        text = stringInterpolation.text
-        values = stringInterpolation.values
+        self = stringInterpolation.sql
     }
 
     /// A statement whose text was put together by the caller from literals and quoted identifiers.
     public init(unsafe text: String) {
-        self.text = text
-        values = []
+        pieces = [text]
+    }
+
+    /// The text with `$1`, `$2`, ... where the values go.
+    var text: String {
+        var text = pieces[0]
+        for (index, piece) in pieces.dropFirst().enumerated() {
+            text += "$\(index + 1)"
+            text += piece
+        }
+        return text
     }
 
     /// Collects the text and the parameters.
     public struct Interpolation: StringInterpolationProtocol {
-        var text = ""
-        var values: [String?] = []
+        fileprivate var sql = SQL(unsafe: "")
 
+        /// Starts with nothing.
         public init(literalCapacity: Int, interpolationCount: Int) {
-            text.reserveCapacity(literalCapacity + interpolationCount * 3)
+            sql.pieces[0].reserveCapacity(literalCapacity)
         }
 
+        /// Text of the statement.
         public mutating func appendLiteral(_ literal: String) {
-            text += literal
+            sql.pieces[sql.pieces.count - 1] += literal
         }
 
         /// A parameter.
         public mutating func appendInterpolation(_ value: (some PostgresEncodable)?) {
-            values.append(value?.postgresText)
-            text += "$\(values.count)"
+            sql.values.append(value?.postgresText)
+            sql.pieces.append("")
+        }
+
+        /// A part of a statement, with its own parameters.
+        public mutating func appendInterpolation(_ part: SQL) {
+            appendLiteral(part.pieces[0])
+            sql.pieces += part.pieces.dropFirst()
+            sql.values += part.values
         }
 
         /// An identifier, quoted.
         public mutating func appendInterpolation(identifier: String) {
-            text += quoted(identifier: identifier)
+            appendLiteral(quoted(identifier: identifier))
         }
 
         /// Text that becomes part of the statement as it is: literals and quoted identifiers only.
         public mutating func appendInterpolation(unsafe fragment: String) {
-            text += fragment
+            appendLiteral(fragment)
         }
     }
 }

@@ -10,13 +10,19 @@ public struct SessionSettings: Sendable {
     /// How long an open transaction may wait for its client; zero for no limit.
     public var idleInTransactionTimeout: Duration
 
+    /// Whether they are set anew in each transaction and end with it: behind a pooler that hands out
+    /// server processes for a transaction, they would else become other people's settings.
+    public var isLocal: Bool
+
     /// Makes settings; the time-outs are off unless given.
     public init(
         applicationName: String,
         lockTimeout: Duration = .zero,
         statementTimeout: Duration = .zero,
-        idleInTransactionTimeout: Duration = .zero
+        idleInTransactionTimeout: Duration = .zero,
+        isLocal: Bool = false
     ) {
+        self.isLocal = isLocal
         self.applicationName = applicationName
         self.lockTimeout = lockTimeout
         self.statementTimeout = statementTimeout
@@ -25,8 +31,8 @@ public struct SessionSettings: Sendable {
 
     var statement: SQL {
         """
-        select set_config(name, value, false) from (values
-            ('client_encoding', 'UTF8'), ('DateStyle', 'ISO, YMD'), ('IntervalStyle', 'postgres'),
+        select set_config(name, value, \(isLocal)) from (values
+            ('DateStyle', 'ISO, YMD'), ('IntervalStyle', 'postgres'),
             ('TimeZone', 'UTC'), ('bytea_output', 'hex'), ('extra_float_digits', '1'),
             ('standard_conforming_strings', 'on'), ('client_min_messages', 'warning'),
             ('default_transaction_isolation', 'read committed'),

@@ -1,0 +1,104 @@
+internal import Bulkhead
+internal import Postgres
+
+/// A job as `bulkhead.job_status` shows it.
+struct JobStatus {
+    let id: Int64
+    let kind: String
+    let queue: String
+    let state: String
+    let host: String?
+    let percent: Double?
+    let rowsDone: Int64
+    let rate: Double?
+    let secondsLeft: Double?
+    let seconds: Double?
+    let result: String?
+    let lastError: String?
+    let attempt: Int32
+    let json: JSONText
+
+    var isFinished: Bool { ["completed", "cancelled", "discarded"].contains(state) }
+
+    /// - Throws: `UnknownJob`.
+    static func find(_ id: Int64, _ connection: Connection) throws -> JobStatus {
+        let jobs = try query("where id = \(id)", connection)
+        guard let job = jobs.first else { throw UnknownJob(id: id) }
+        return job
+    }
+
+    /// Jobs by a condition and order.
+    static func query(_ suffix: SQL, _ connection: Connection) throws -> [JobStatus] {
+        let query: SQL = """
+            select id, kind, queue, state, host, percent, rows_done, rows_per_second,
+                extract(epoch from eta), extract(epoch from runtime), result::text, last_error, attempt,
+                to_jsonb(s)::text
+            from bulkhead.job_status s \(suffix)
+            """
+        return try connection.transaction { connection in
+            let rows = try connection.query(query)
+            return try (0..<rows.count).map { try JobStatus(rows, $0) }
+        }
+    }
+
+    private init(_ rows: borrowing Rows, _ row: Int) throws {
+        id = try rows.required(row, 0)
+        kind = try rows.required(row, 1)
+        queue = try rows.required(row, 2)
+        state = try rows.required(row, 3)
+        host = try rows.value(row, 4)
+        percent = try rows.value(row, 5)
+        rowsDone = try rows.required(row, 6)
+        rate = try rows.value(row, 7)
+        secondsLeft = try rows.value(row, 8)
+        seconds = try rows.value(row, 9)
+        result = try rows.value(row, 10)
+        lastError = try rows.value(row, 11)
+        attempt = try rows.required(row, 12)
+        json = JSONText(try rows.required(row, 13))
+    }
+
+    /// The figures of the result that are not zero, and the time that it took.
+    var summary: String {
+        var parts: [String] = []
+        for name in ["read", "inserted", "updated", "unchanged", "skipped", "rejected"] {
+            if let figure = figures[name], figure > 0 { parts.append("\(grouped(figure)) \(name)") }
+        }
+        if let seconds { parts.append(Duration.seconds(seconds).shown) }
+        return parts.joined(separator: ", ")
+    }
+
+    /// The result where it is an object of numbers, as an import's is; a handler's own may be anything.
+    private var figures: [String: Int64] {
+        do {
+            return try result.map { try JSONText($0).decode() } ?? [:]
+        } catch {
+            return [:]
+        }
+    }
+
+    /// A sentence when no daemon that is alive could run the job.
+    func missingDaemon(_ connection: Connection) throws -> String? {
+        let served = try connection.transaction { connection in
+            try connection.query(
+                """
+                select exists (
+                    select from bulkhead.daemon_status
+                    where alive and \(queue) = any (queues) and \(kind) = any (kinds)
+                        and coalesce(\(host)::text, host) = host)
+                """
+            ).required(0, 0, as: Bool.self)
+        }
+        if served { return nil }
+        let place = host.map { " on host \($0)" } ?? ""
+        return "no daemon that is alive\(place) runs jobs of kind \(kind) in queue \(queue): "
+            + "start one with `bulkhead worker`"
+    }
+}
+
+/// There is no such job.
+struct UnknownJob: Error, CustomStringConvertible {
+    let id: Int64
+
+    var description: String { "there is no job \(id)" }
+}

@@ -1,0 +1,85 @@
+internal import Bulkhead
+internal import FoundationEssentials
+internal import Postgres
+
+/// Enqueues an import.
+enum ImportVerb: Verb {
+    static let name = "import"
+    static let summary = "Import files into a table, in committed batches"
+    static let synopsis = "TABLE FILE... [options]"
+    static let options: [Option] =
+        [
+            .value("--format", "FORMAT", "csv or tsv (csv; tsv for names that end in .tsv or .tsv.gz)"),
+            .value("--delimiter", "C", "between fields (a comma; a tab for tsv)"),
+            .value("--quote", "C", "around fields (\")"),
+            .value("--escape", "C", "inside quotes, before the quote or itself; else a doubled quote is one"),
+            .value("--null", "TEXT", "an unquoted field that means NULL (empty)", repeats: true),
+            .value("--skip", "N", "physical lines before the header"),
+            .flag("--no-header", "the first line is data"),
+            .value("--columns", "A,B,C", "the file's columns by position; a header is then skipped"),
+            .value("--map", "FILE_NAME=COLUMN", "load a file's column into this one; nothing behind = drops it", repeats: true),
+            .value("--key", "A,B", "the columns that decide a conflict (the primary key)"),
+            .value("--on-conflict", "POLICY", "error: fail; skip: keep the stored row (error)"),
+            .value("--max-rejects", "N", "bad rows to put aside before the job fails (0)"),
+            .value("--batch", "N", "rows in a batch (chosen so that one takes 250 ms)"),
+        ] + Option.enqueue
+    static let example = "bulkhead import public.flights flights.csv.gz --null NA --wait"
+
+    static func run(_ arguments: Arguments, _ terminal: Terminal) async throws -> ExitStatus {
+        guard let table = arguments.operands.first, arguments.operands.count > 1 else {
+            throw UsageError("import needs a table and at least one file")
+        }
+        let call = try statement(arguments, table: table, files: Array(arguments.operands.dropFirst()))
+        return try await Database.use(arguments) { connection in
+            let job = try connection.transaction { try $0.query(call).required(0, 0, as: Int64.self) }
+            return try await Enqueued(job, connection, arguments, terminal).finish()
+        }
+    }
+
+    private static func statement(_ arguments: Arguments, table: String, files: [String]) throws -> SQL {
+        let format = try arguments.text("--format") ?? impliedFormat(files)
+        let enqueue = try EnqueueOptions(arguments)
+        return """
+            select bulkhead.import(\(table)::text, \(files.map(absolute))::text[], format => \(format),
+                delimiter => \(arguments.text("--delimiter")), quote => \(arguments.text("--quote")),
+                escape => \(arguments.text("--escape")), null_text => \(arguments.texts("--null")),
+                skip => \(try arguments.number("--skip", in: 0...Int(Int32.max))),
+                header => \(arguments.has("--no-header") ? false : nil as Bool?),
+                columns => \(arguments.list("--columns")), map => \(try map(arguments)),
+                key => \(arguments.list("--key")), on_conflict => \(arguments.text("--on-conflict")),
+                max_rejects => \(try arguments.number("--max-rejects", in: 0...Int.max)),
+                batch => \(try arguments.number("--batch", in: 1...1_000_000)),
+                queue => \(enqueue.queue), priority => \(enqueue.priority), run_at => \(enqueue.runAt),
+                run_in => \(enqueue.runIn), max_attempts => \(enqueue.maxAttempts),
+                unique_key => \(enqueue.uniqueKey), tags => \(enqueue.tags), host => \(enqueue.host))
+            """
+    }
+
+    /// The daemon does not know in which directory the command was typed.
+    private static func absolute(_ file: String) -> String {
+        file.hasPrefix("/") ? file : FileManager.default.currentDirectoryPath + "/" + file
+    }
+
+    private static func impliedFormat(_ files: [String]) throws -> String? {
+        let isTSV = files.map { $0.lowercased() }.map { $0.hasSuffix(".tsv") || $0.hasSuffix(".tsv.gz") }
+        if isTSV.allSatisfy({ $0 }) { return "tsv" }
+        if isTSV.contains(true) { throw UsageError("some files are .tsv and some are not: say --format") }
+        return nil
+    }
+
+    private static func map(_ arguments: Arguments) throws -> JSONText? {
+        guard let pairs = arguments.texts("--map") else { return nil }
+        var map: [String: String] = [:]
+        for pair in pairs {
+            // The last =, since names in files hold all kinds of signs, and columns hardly ever do.
+            guard let equals = pair.lastIndex(of: "=") else {
+                throw UsageError("--map takes FILE_NAME=COLUMN, not \(pair)")
+            }
+            let name = String(pair[..<equals])
+            if map.updateValue(String(pair[pair.index(after: equals)...]), forKey: name) != nil {
+                throw UsageError("--map names \(name) twice")
+            }
+        }
+        return try JSONText(encoding: map)
+    }
+}

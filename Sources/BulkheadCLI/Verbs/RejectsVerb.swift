@@ -1,0 +1,58 @@
+internal import Bulkhead
+internal import Postgres
+
+/// Lists the rows that an import could not load.
+enum RejectsVerb: Verb {
+    static let name = "rejects"
+    static let summary = "List the rows that an import could not load, and why"
+    static let synopsis = "ID"
+    static let options: [Option] = []
+    static let example = "bulkhead rejects 42 --json | jq -r .line"
+
+    private static let page = 1000
+
+    static func run(_ arguments: Arguments, _ terminal: Terminal) async throws -> ExitStatus {
+        let ids = try arguments.jobs()
+        guard ids.count == 1 else { throw UsageError("rejects takes one id") }
+        return try await Database.use(arguments) { connection in
+            _ = try JobStatus.find(ids[0], connection)
+            var after: Int64 = 0
+            while let last = try printPage(of: ids[0], after: after, connection, terminal) { after = last }
+            if after == 0 { terminal.note("job \(ids[0]) has no rejects") }
+            return .done
+        }
+    }
+
+    /// - Returns: Where the next page starts; nil when there is none.
+    private static func printPage(
+        of job: Int64,
+        after: Int64,
+        _ connection: Connection,
+        _ terminal: Terminal
+    ) throws -> Int64? {
+        try connection.transaction { connection in
+            let rows = try connection.query(
+                """
+                select id, file, line, column_name, value, sqlstate, message,
+                    (to_jsonb(r) || jsonb_build_object('raw', encode(r.raw, 'escape')))::text
+                from bulkhead.reject r where job = \(job) and id > \(after) order by id limit \(page)
+                """
+            )
+            for row in 0..<rows.count {
+                let document: String = try rows.required(row, 7)
+                try terminal.result(terminal.printsJSON ? document : line(rows, row))
+            }
+            return rows.isEmpty ? nil : try rows.required(rows.count - 1, 0)
+        }
+    }
+
+    private static func line(_ rows: borrowing Rows, _ row: Int) throws -> String {
+        var text = "\(try rows.required(row, 1, as: String.self)):\(try rows.required(row, 2, as: Int64.self)): "
+        text += try rows.required(row, 6, as: String.self)
+        if let column = try rows.value(row, 3, as: String.self) {
+            text += ", column \(column)"
+            if let value = try rows.value(row, 4, as: String.self) { text += ", value \"\(value)\"" }
+        }
+        return text + " [\(try rows.required(row, 5, as: String.self))]"
+    }
+}
