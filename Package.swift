@@ -48,6 +48,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "PostgresServer", swiftSettings: settings),
+        .executableTarget(
+            name: "private-server",
+            dependencies: ["PostgresServer"],
+            path: "Sources/PrivateServer",
+            swiftSettings: settings
+        ),
         .target(
             name: "BulkheadTesting",
             dependencies: ["Bulkhead", "Postgres", "PostgresServer"],
@@ -60,7 +66,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PostgresServerTests",
-            dependencies: ["PostgresServer"],
+            dependencies: ["PostgresServer", "private-server"],
             swiftSettings: settings
         ),
         .testTarget(

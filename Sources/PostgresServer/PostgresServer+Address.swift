@@ -1,0 +1,58 @@
+import Foundation
+
+extension PostgresServer {
+    /// The address as a URL, as `BULKHEAD_DATABASE_URL` takes it.
+    ///
+    /// - Parameter database: The database; `postgres` is there from the start.
+    /// - Returns: The URL.
+    package func url(database: String = "postgres") -> String {
+        "postgresql://\(Self.user)@/\(escaped(database))"
+            + "?host=\(socketDirectory)&port=\(Self.port)"
+    }
+
+    /// The address in libpq's `keyword=value` form.
+    ///
+    /// - Parameter database: The database; `postgres` is there from the start.
+    /// - Returns: The connection string.
+    package func conninfo(database: String = "postgres") -> String {
+        "host=\(quoted(socketDirectory)) port=\(Self.port) user=\(Self.user)"
+            + " dbname=\(quoted(database))"
+    }
+
+    /// The address as the variables that every program of PostgreSQL reads.
+    ///
+    /// - Parameter database: The database; `postgres` is there from the start.
+    /// - Returns: The variables, to be added to a program's environment.
+    package func environment(database: String = "postgres") -> [String: String] {
+        [
+            "PGHOST": socketDirectory, "PGPORT": String(Self.port), "PGUSER": Self.user,
+            "PGDATABASE": database,
+        ]
+    }
+
+    /// The id of the server's first process; nil if the server is stopped.
+    ///
+    /// - Throws: An error if the server's files cannot be read.
+    package func postmasterPID() throws -> Int32? {
+        let text: String
+        do {
+            text = try String(contentsOfFile: "\(dataDirectory)/postmaster.pid", encoding: .utf8)
+        } catch CocoaError.fileReadNoSuchFile {
+            return nil
+        }
+        return text.split(separator: "\n").first.flatMap { Int32($0) }
+    }
+
+    private func escaped(_ text: String) -> String {
+        text.utf8.map { byte in
+            let character = Character(UnicodeScalar(byte))
+            let plain = character.isASCII && (character.isLetter || character.isNumber)
+            return plain || "-._~".contains(character)
+                ? String(character) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+    }
+
+    private func quoted(_ text: String) -> String {
+        "'\(text.replacing("\\", with: "\\\\").replacing("'", with: "\\'"))'"
+    }
+}

@@ -1,0 +1,8 @@
+/// What went wrong with a private server, in one line.
+package struct PostgresServerError: Error, Sendable, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
