@@ -166,27 +166,29 @@ language sql set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- Rings for the changes of this transaction: ids where they fit into at most 8 payloads, else a hint.
+-- The stored size tells long lists apart without reading them.
 create function bulkhead.ring_changes() returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     change record;
+    lists jsonb;
 begin
     for change in
         select c.relation, c.operation, c.job,
-               bool_or(c.ids is null) or sum(jsonb_array_length(c.ids)) > 8000
-                   or sum(octet_length(c.ids::text)) > 8 * 3500 as is_long,
-               jsonb_agg(c.ids) as lists
+               bool_and(c.ids is not null) and sum(pg_column_size(c.ids)) <= 8 * 3500 as is_short
         from bulkhead.change c
         where c.xid = pg_current_xact_id()
         group by c.relation, c.operation, c.job
     loop
-        if not change.is_long and exists (
-            select from jsonb_array_elements(change.lists) l, jsonb_array_elements(l) e
-            where octet_length(e::text) > 3500)
-        then
-            change.is_long := true;
+        if change.is_short then
+            select jsonb_agg(c.ids) into lists from bulkhead.change c
+            where c.xid = pg_current_xact_id() and c.relation = change.relation
+              and c.operation = change.operation and c.job is not distinct from change.job;
+            change.is_short := octet_length(lists::text) <= 8 * 3500 and not exists (
+                select from jsonb_array_elements(lists) l, jsonb_array_elements(l) e
+                where octet_length(e::text) > 3500);
         end if;
-        if change.is_long then
+        if not change.is_short then
             perform pg_notify('bulkhead_change', jsonb_build_object(
                 'relation', change.relation, 'operation', change.operation, 'ids', null,
                 'job', change.job, 'more', true)::text);
@@ -198,7 +200,7 @@ begin
             from (
                 select e.id, row_number() over w as n,
                        sum(octet_length(e.id::text) + 2) over w / 3500 as part
-                from jsonb_array_elements(change.lists) with ordinality as l (ids, n),
+                from jsonb_array_elements(lists) with ordinality as l (ids, n),
                      jsonb_array_elements(l.ids) with ordinality as e (id, n)
                 window w as (order by l.n, e.n)) as p
             group by p.part;

@@ -13,6 +13,7 @@ struct Main {
     static func main() async {
         // A reader that goes away is an error of write, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
+        Allocator.keepSmall()
         exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }
 

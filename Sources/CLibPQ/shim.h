@@ -2,6 +2,7 @@
 #define BULKHEAD_CLIBPQ_SHIM_H
 
 #include <libpq-fe.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 

@@ -76,10 +76,10 @@ public struct CopyWriter: ~Copyable {
     ///
     /// - Throws: `connectionLost` when the server is gone.
     public func write(_ bytes: UnsafeRawBufferPointer) throws(PostgresError) {
-        // libpq counts in 32 bits.
+        // libpq copies what it is given, and counts in 32 bits.
         var rest = bytes[...]
         while !rest.isEmpty {
-            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(1 << 20))
+            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(1 << 16))
             rest = rest.dropFirst(part.count)
             let status = PQputCopyData(
                 connection.handle,

@@ -24,7 +24,7 @@ final class LogOutput: Sendable {
         _ fields: [(key: String, value: String)],
         at time: Date
     ) {
-        let time = time.formatted(.iso8601.time(includingFractionalSeconds: true))
+        let time = time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         switch format {
         case .text: write(line: textLine(time, level, message, fields))
         case .json: write(line: jsonLine(time, level, message, fields))

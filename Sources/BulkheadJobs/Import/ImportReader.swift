@@ -65,7 +65,7 @@ actor ImportReader {
 
     private func read(rows: Int, bytes: Int) throws -> ParsedBatch {
         guard let layout, let reader else { return ParsedBatch() }
-        var batch = ParsedBatch()
+        var batch = ParsedBatch(rows: rows, bytes: bytes)
         var ids = IDs(key: layout.feedKey)
         while batch.count < rows, batch.raw.count < bytes {
             try Task.checkCancellation()

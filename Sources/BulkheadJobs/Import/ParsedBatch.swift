@@ -24,6 +24,17 @@ struct ParsedBatch: Sendable {
         let rawEnd: Int
     }
 
+    /// An empty batch.
+    init() {}
+
+    /// A batch with room for so much, since an array that grows takes up to twice what it holds.
+    init(rows: Int, bytes: Int) {
+        let expected = min(bytes, rows * 256)
+        text.reserveCapacity(expected + expected / 8)
+        raw.reserveCapacity(expected + expected / 8)
+        self.rows.reserveCapacity(min(rows, expected / 32))
+    }
+
     /// The rows that were read, good or bad.
     var count: Int { rows.count + rejects.count }
 
