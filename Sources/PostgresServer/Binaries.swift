@@ -28,7 +28,7 @@ struct Binaries {
     }
 
     private static func isComplete(_ directory: String) -> Bool {
-        ["initdb", "pg_ctl", "postgres"].allSatisfy {
+        ["initdb", "pg_ctl", "pg_isready", "postgres"].allSatisfy {
             FileManager.default.isExecutableFile(atPath: "\(directory)/\($0)")
         }
     }

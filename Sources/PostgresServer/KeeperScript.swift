@@ -29,6 +29,11 @@ let keeperScript = #"""
         [ -r data/postmaster.pid ] && read -r pid <data/postmaster.pid && belongs "$pid"
     }
 
+    # A process that was just killed is still there for a moment, but does not answer (2 and more).
+    answering() {
+        running && { tool "$bin/pg_isready" -q -t 10 -h "$sock" -p 5432; [ $? -le 1 ]; }
+    }
+
     # The interlock segment of a killed server outlives it; the key says that it is ours.
     remove_segment() {
         while read -r key id _ _ _ _ users _; do
@@ -64,7 +69,7 @@ let keeperScript = #"""
     }
 
     start() {
-        ! running || return 0
+        ! answering || return 0
         clear_away || return
         if [ ! -e data/PG_VERSION ]; then
             step=initdb
@@ -76,7 +81,7 @@ let keeperScript = #"""
     }
 
     stop() {
-        if running; then
+        if answering; then
             tool "$bin/pg_ctl" stop -s -w -t 60 -m "$1" -D data
         else
             clear_away
