@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// The folder that holds `initdb`, `pg_ctl` and `postgres`.
 struct Binaries {

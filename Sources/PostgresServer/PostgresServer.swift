@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// A private PostgreSQL server that lives no longer than the process that started it.
 ///

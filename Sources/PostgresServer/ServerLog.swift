@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// The file that a server, `initdb` and `pg_ctl` write to.
 struct ServerLog {
