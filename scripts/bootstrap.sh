@@ -45,7 +45,7 @@ missing() {
 # Runs as root: bootstrap.sh --install PACKAGE...
 install_packages() {
     # A server for tests must not bring a cluster that runs from now on, on the usual port too.
-    local drop_in=/etc/postgresql-common/createcluster.d/bulkhead-bootstrap.conf log
+    drop_in=/etc/postgresql-common/createcluster.d/bulkhead-bootstrap.conf
     log=$(mktemp)
     trap 'rm -f "$drop_in" "$log"' EXIT
     mkdir -p "${drop_in%/*}"
