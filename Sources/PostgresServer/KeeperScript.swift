@@ -108,7 +108,8 @@ let keeperScript = #"""
         text=$(mkdir -p "$home" 2>&1) || refuse "$text"
         [ -O "$home" ] || refuse "$home belongs to another user"
         exec 9>>"$home/lock"
-        flock -n 9 || refuse "$home is in use by another process"
+        # An owner that was just ended may still be clearing away.
+        flock -w 5 9 || refuse "$home is in use by another process"
         mkdir "$sock" 2>/dev/null
         if [ -L "$sock" ] || [ ! -d "$sock" ] || [ ! -O "$sock" ]; then
             refuse "$sock, the place for the socket, belongs to another user"

@@ -48,6 +48,25 @@ struct PersistentTests {
         }
     }
 
+    @Test func `stops a server that a killed shell left running`() async throws {
+        try await withFolder(named: "left") { folder in
+            let options = PostgresServer.Options(storage: .persistent("\(folder)/.bulkhead"))
+            let first = try await PostgresServer.start(options)
+            _ = try await first.answer(to: "create table kept as select 42 as value")
+            let left = try #require(try first.postmasterPID())
+            let home = String(first.dataDirectory.dropLast("/data".count))
+            let shells = try processes(with: ["bulkhead-keeper", home])
+            #expect(!shells.isEmpty)
+            shells.forEach { kill($0, SIGKILL) }
+            await #expect(throws: PostgresServerError.self) { try await first.stop() }
+            #expect(try PostgresServer.isAlive(left))
+            let second = try await PostgresServer.start(options)
+            #expect(try await second.answer(to: "table kept") == "42")
+            #expect(try !PostgresServer.isAlive(left))
+            await second.close()
+        }
+    }
+
     @Test(.enabled(if: geteuid() == 0))
     func `of root lie where the server's user can enter`() async throws {
         try await withFolder(named: "of root") { folder in
@@ -67,6 +86,18 @@ struct PersistentTests {
             try files.createSymbolicLink(atPath: link, withDestinationPath: target)
             await #expect(throws: PostgresServerError.self) {
                 _ = try await PostgresServer.start(.init(storage: .persistent(link)))
+            }
+        }
+    }
+
+    /// The processes that have all these arguments.
+    private func processes(with arguments: Set<String>) throws -> [Int32] {
+        try files.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }.filter { id in
+            do {
+                let line = try String(contentsOfFile: "/proc/\(id)/cmdline", encoding: .utf8)
+                return arguments.isSubset(of: line.split(separator: "\0").map(String.init))
+            } catch CocoaError.fileReadNoSuchFile {
+                return false
             }
         }
     }
