@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// The folder that holds `initdb`, `pg_ctl` and `postgres`.
 struct Binaries {
@@ -28,7 +28,7 @@ struct Binaries {
     }
 
     private static func isComplete(_ directory: String) -> Bool {
-        ["initdb", "pg_ctl", "postgres"].allSatisfy {
+        ["initdb", "pg_ctl", "pg_isready", "postgres"].allSatisfy {
             FileManager.default.isExecutableFile(atPath: "\(directory)/\($0)")
         }
     }

@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// The other end of the shell process that runs a server for its owner.
 ///

@@ -29,6 +29,11 @@ let keeperScript = #"""
         [ -r data/postmaster.pid ] && read -r pid <data/postmaster.pid && belongs "$pid"
     }
 
+    # A process that was just killed is still there for a moment, but does not answer (2 and more).
+    answering() {
+        running && { tool "$bin/pg_isready" -q -t 10 -h "$sock" -p 5432; [ $? -le 1 ]; }
+    }
+
     # The interlock segment of a killed server outlives it; the key says that it is ours.
     remove_segment() {
         while read -r key id _ _ _ _ users _; do
@@ -64,7 +69,7 @@ let keeperScript = #"""
     }
 
     start() {
-        ! running || return 0
+        ! answering || return 0
         clear_away || return
         if [ ! -e data/PG_VERSION ]; then
             step=initdb
@@ -76,7 +81,7 @@ let keeperScript = #"""
     }
 
     stop() {
-        if running; then
+        if answering; then
             tool "$bin/pg_ctl" stop -s -w -t 60 -m "$1" -D data
         else
             clear_away
@@ -103,7 +108,8 @@ let keeperScript = #"""
         text=$(mkdir -p "$home" 2>&1) || refuse "$text"
         [ -O "$home" ] || refuse "$home belongs to another user"
         exec 9>>"$home/lock"
-        flock -n 9 || refuse "$home is in use by another process"
+        # An owner that was just ended may still be clearing away.
+        flock -w 5 9 || refuse "$home is in use by another process"
         mkdir "$sock" 2>/dev/null
         if [ -L "$sock" ] || [ ! -d "$sock" ] || [ ! -O "$sock" ]; then
             refuse "$sock, the place for the socket, belongs to another user"

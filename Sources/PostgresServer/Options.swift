@@ -9,21 +9,30 @@ extension PostgresServer {
             case persistent(String)
         }
 
+        /// Where the data lie.
         package var storage: Storage
         /// Whether commits reach the disk; off is faster, and safe against everything but a power cut.
         package var fsync: Bool
+        /// How many sessions there may be.
         package var maxConnections: Int
         /// Further lines of `postgresql.conf`; they win over everything set here.
         package var settings: [String: String]
 
+        /// Makes options.
+        ///
+        /// - Parameters:
+        ///   - storage: Where the data lie.
+        ///   - fsync: Whether commits reach the disk; nil: if the data are kept.
+        ///   - maxConnections: How many sessions there may be.
+        ///   - settings: Further settings, by name.
         package init(
             storage: Storage = .temporary,
-            fsync: Bool = false,
+            fsync: Bool? = nil,
             maxConnections: Int = 100,
             settings: [String: String] = [:]
         ) {
             self.storage = storage
-            self.fsync = fsync
+            self.fsync = fsync ?? (storage != .temporary)
             self.maxConnections = maxConnections
             self.settings = settings
         }

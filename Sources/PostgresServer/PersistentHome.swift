@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// Where the data of a kept server really lie, and the short folder of its socket.
 struct PersistentHome {

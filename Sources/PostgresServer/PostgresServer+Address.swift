@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 extension PostgresServer {
     /// The address as a URL, as `BULKHEAD_DATABASE_URL` takes it.

@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 extension PostgresServer {
     /// One temporary server for the whole process, started at the first use and stopped at exit.

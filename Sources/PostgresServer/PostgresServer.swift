@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// A private PostgreSQL server that lives no longer than the process that started it.
 ///
@@ -14,8 +14,11 @@ package final class PostgresServer: Sendable {
 
     /// Where `psql`, `pgbench` and the other programs of this server's version are.
     package let binDirectory: String
+    /// The cluster.
     package let dataDirectory: String
+    /// The folder to name as the host.
     package let socketDirectory: String
+    /// What the server, `initdb` and `pg_ctl` print; the last run's is beside it, as `log.old`.
     package let logFile: String
     private let keeper: Keeper
 

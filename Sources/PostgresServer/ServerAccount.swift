@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// The unprivileged user that a server started by root runs as, since PostgreSQL refuses root.
 struct ServerAccount {

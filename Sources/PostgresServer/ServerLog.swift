@@ -1,10 +1,10 @@
-import Foundation
+internal import Foundation
 
 /// The file that a server, `initdb` and `pg_ctl` write to.
 struct ServerLog {
     let path: String
 
-    /// The last complaints in one line, or the last lines if there is no complaint.
+    /// The last things that were written, in one line.
     func tail() -> String {
         let lines: [Substring]
         do {
@@ -12,11 +12,12 @@ struct ServerLog {
         } catch {
             return "\(path) cannot be read: \(error)"
         }
-        let complaints = lines.filter { line in
-            ["FATAL", "PANIC", "ERROR", "error:"].contains(where: line.contains)
-        }
-        return (complaints.isEmpty ? lines : complaints).suffix(3).joined(separator: " | ")
+        // pg_ctl ends with the advice to read what is quoted here.
+        let telling = lines.filter { !$0.hasPrefix("pg_ctl: could not") && $0 != Self.advice }
+        return telling.suffix(4).joined(separator: " | ")
     }
+
+    private static let advice = "Examine the log output."
 
     private func end() throws -> String {
         let file = try FileHandle(forReadingFrom: URL(filePath: path))

@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// A command in this process's own group, so that it keeps the terminal.
 ///

@@ -1,9 +1,10 @@
-import Foundation
-import PostgresServer
+internal import Foundation
+internal import PostgresServer
 
 /// Runs a command beside a private PostgreSQL server: `private-server COMMAND [ARGUMENT...]`.
 ///
-/// The command finds the server by `BULKHEAD_DATABASE_URL`, `DATABASE_URL` and the `PG` variables.
+/// The command finds the server by `BULKHEAD_DATABASE_URL`, `DATABASE_URL` and the `PG` variables,
+/// and on its `PATH` the server's own programs and `bulkhead`.
 /// Server and data are gone when the command has ended; its exit status is passed on.
 @main
 struct PrivateServer {
@@ -26,10 +27,7 @@ struct PrivateServer {
 
     private static func run(_ command: [String]) async throws -> Int32 {
         let server = try await PostgresServer.start()
-        var environment = ProcessInfo.processInfo.environment
-        environment["BULKHEAD_DATABASE_URL"] = server.url()
-        environment["DATABASE_URL"] = server.url()
-        environment.merge(server.environment()) { _, ours in ours }
+        let environment = environment(for: server)
         let result: Result<Int32, any Error>
         do {
             // Before the command: until now a signal may end this process, later it may not.
@@ -42,6 +40,17 @@ struct PrivateServer {
         }
         await server.close()
         return try result.get()
+    }
+
+    private static func environment(for server: PostgresServer) -> [String: String] {
+        var all = ProcessInfo.processInfo.environment
+        all.merge(server.environment()) { _, ours in ours }
+        all["BULKHEAD_DATABASE_URL"] = server.url()
+        all["DATABASE_URL"] = server.url()
+        // The server's own psql, and the bulkhead that was built with this program.
+        let folders = [server.binDirectory, Bundle.main.bundlePath, all["PATH"]].compactMap(\.self)
+        all["PATH"] = folders.joined(separator: ":")
+        return all
     }
 
     private static func complain(_ text: String) {

@@ -1,5 +1,5 @@
-@preconcurrency import Dispatch
-import Foundation
+@preconcurrency internal import Dispatch
+internal import Foundation
 
 /// Hands the signals that ask a program to end on to the command.
 ///
