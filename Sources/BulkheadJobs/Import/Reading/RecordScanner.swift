@@ -331,6 +331,7 @@ extension RecordScanner {
             fields.removeAll(keepingCapacity: true)
             flaw = .tooLong(limit: limit)
         } else if flaw == nil, fieldCount > Self.mostFields {
+            fields.removeAll(keepingCapacity: true)
             flaw = .tooManyFields(limit: Self.mostFields)
         }
         return step
