@@ -135,8 +135,9 @@ import Testing
         code: ReadError.Code,
         words: String
     ) throws {
-        let reader = try CaseFiles.reader("FC-075/\(file)")
-        let error = #expect(throws: ReadError.self) { try LoadedFile(reader) }
+        let error = #expect(throws: ReadError.self) {
+            try LoadedFile(CaseFiles.reader("FC-075/\(file)"))
+        }
         #expect(error?.code == code)
         #expect(error?.message.contains(words) == true)
         #expect(error?.message.contains(file) == true)

@@ -60,8 +60,8 @@ import Testing
     func theEndingOfTheNameSaysThatAFileIsPacked(name: String) throws {
         let packed = try CaseFiles.bytes("FC-075/full.csv.gz")
         #expect(try drain(source(of: packed, named: name)) == unpackedCase())
-        let plain = try source(of: Array("id\n1\n".utf8), named: name)
-        let error = #expect(throws: ReadError.self) { try drain(plain) }
+        let plain = Array("id\n1\n".utf8)
+        let error = #expect(throws: ReadError.self) { try drain(source(of: plain, named: name)) }
         #expect(error?.code == .notGzip)
     }
 
@@ -97,8 +97,7 @@ import Testing
     func dataThatAreCutShortFail(cut: Int) throws {
         let packed = try CaseFiles.bytes("FC-075/full.csv.gz")
         let part = Array(cut > 0 ? packed.prefix(cut) : packed.dropLast(-cut))
-        let alone = try source(of: part, named: "a.gz")
-        let error = #expect(throws: ReadError.self) { try drain(alone) }
+        let error = #expect(throws: ReadError.self) { try drain(source(of: part, named: "a.gz")) }
         #expect(error?.code == (cut == 1 ? .notGzip : .truncatedGzip))
         let second = try source(of: packed + part, named: "b.gz")
         let later = #expect(throws: ReadError.self) { try drain(second) }
@@ -125,8 +124,7 @@ import Testing
     @Test func dataThatCannotBeUnpackedFail() throws {
         var packed = try CaseFiles.bytes("FC-075/full.csv.gz")
         packed[2] = 9
-        let source = try source(of: packed, named: "a.gz")
-        let error = #expect(throws: ReadError.self) { try drain(source) }
+        let error = #expect(throws: ReadError.self) { try drain(source(of: packed, named: "a.gz")) }
         #expect(error?.code == .corruptGzip)
     }
 

@@ -113,12 +113,9 @@ final class RecordReader {
         while window.unread.count < 3, !window.isAtEnd {
             try window.fill(from: source)
         }
-        let first = window.bytes[window.unread].prefix(3)
-        if first.elementsEqual([0xEF, 0xBB, 0xBF]) {
+        if window.bytes[window.unread].starts(with: [0xEF, 0xBB, 0xBF]) {
             window.advance(3)
             offset = 3
-        } else if first.starts(with: [0xFF, 0xFE]) || first.starts(with: [0xFE, 0xFF]) {
-            throw ReadError.utf16(source.name)
         }
     }
 
