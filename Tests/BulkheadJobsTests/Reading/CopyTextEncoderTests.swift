@@ -109,7 +109,7 @@ import Testing
         #expect(line == "7\t")
         #expect(problem?.sqlstate == "22021")
         #expect(problem?.field == field)
-        #expect(problem?.message.contains("\(hex) at byte \(offset) of the record") == true)
+        #expect(problem?.message.contains("\(hex) at offset \(offset) of the record") == true)
     }
 
     @Test func everyByteIsSurveyedWhereverItStands() {

@@ -69,7 +69,15 @@ import Testing
         let loaded = try LoadedFile(reader(Array("id\na".utf8) + [0x81, 0x0A, 0x62], "WIN1252"))
         #expect(loaded.rows == [["b"]])
         #expect(loaded.rejects.map(\.line) == [2])
-        #expect(loaded.rejects.first?.problem.message.contains("at byte 1 of the record") == true)
+        #expect(loaded.rejects.first?.problem.message.contains("at offset 1 of the record") == true)
+    }
+
+    @Test(arguments: 32_764...32_770)
+    func aBadByteIsNotLostWhereABufferEnds(count: Int) throws {
+        let bytes = [UInt8](repeating: 0xE9, count: count) + [0x81, 0x0A, 0x62]
+        let seen = try SeenFile(reading: reader(bytes, "WIN1252"))
+        #expect(seen.records.map(\.length) == [Int64(2 * count + 1), 1])
+        #expect(seen.records.first?.bytes.last == 0xFF)
     }
 
     @Test(arguments: ["", "no such", "UTF-8//TRANSLIT", "../x", "é"])

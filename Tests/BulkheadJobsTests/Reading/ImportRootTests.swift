@@ -83,6 +83,7 @@ import Testing
         ("../root-other/secret.csv", "../root-other/nothing.csv"),
         ("./sub/../../outside/secret.csv", "./sub/../../outside/nothing.csv"),
         ("../outside", "../nothing"),
+        ("sub/../..", "sub/../../nothing"),
         ("link.csv/x", "dangling/x"),
     ])
     func whatLiesOutsideIsRefusedInTheSameWordsWhetherItExistsOrNot(

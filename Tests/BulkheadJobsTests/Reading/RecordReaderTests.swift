@@ -163,6 +163,17 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        #"{"offset":-1,"line":1}"#, #"{"offset":0,"line":0}"#,
+        #"{"offset":9223372036854775807,"line":1}"#, #"{"offset":0,"line":9223372036854775807}"#,
+        #"{"line":1}"#,
+    ])
+    func aPositionThatNoFileCanHaveIsRefused(stored: String) {
+        #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode(ReadPosition.self, from: Data(stored.utf8))
+        }
+    }
+
     @Test func aRecordThatIsTooLongIsPassedOverWithoutBeingKept() {
         let limits = ReadLimits(record: 100, kept: 10, chunk: 16)
         let long = "\"" + String(repeating: "x\n,\"\"", count: 100) + "\",2"

@@ -49,7 +49,7 @@ extension RecordProblem {
         RecordProblem(
             field: field,
             sqlstate: notInRepertoire,
-            message: "NUL character (0x00) at byte \(offset) of the record: text cannot hold it"
+            message: "NUL character (0x00) at offset \(offset) of the record: text cannot hold it"
         )
     }
 
@@ -58,7 +58,7 @@ extension RecordProblem {
         return RecordProblem(
             field: field,
             sqlstate: notInRepertoire,
-            message: "invalid in the file's encoding: 0x\(hex) at byte \(offset) of the record"
+            message: "invalid in the file's encoding: 0x\(hex) at offset \(offset) of the record"
         )
     }
 }
