@@ -269,14 +269,8 @@ extension RecordScanner {
     private mutating func addField(quoted: Bool, at end: Int) {
         fieldCount += 1
         guard !isTooLong, fieldCount <= Self.mostFields else { return }
-        fields.append(
-            Field(
-                start: fieldStart,
-                end: end,
-                isQuoted: quoted,
-                isEscaped: quoted && fieldIsEscaped
-            )
-        )
+        let isEscaped = quoted && fieldIsEscaped
+        fields.append(Field(start: fieldStart, end: end, isQuoted: quoted, isEscaped: isEscaped))
     }
 
     private mutating func finishField(quoted: Bool, at index: Int, lineEnd: Int) -> Step {
