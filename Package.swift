@@ -77,6 +77,7 @@ let package = Package(
         .testTarget(
             name: "BulkheadJobsTests",
             dependencies: ["BulkheadJobs", "Bulkhead", "Postgres", "BulkheadTesting"],
+            exclude: ["Cases"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -49,14 +49,15 @@ struct ReferenceReader {
 
     private func record(from index: Int, _ parsed: Parsed) -> SeenRecord {
         let isTooLong = parsed.end - index > limits.record
+        let flaw = isTooLong ? .tooLong(limit: limits.record) : parsed.flaw
         let kept = isTooLong ? limits.kept : Int.max
         return SeenRecord(
             line: line(at: index),
             offset: Int64(index),
             length: Int64(parsed.end - index),
             bytes: Array(bytes[index..<parsed.end].prefix(kept)),
-            values: isTooLong ? [] : parsed.values,
-            flaw: isTooLong ? .tooLong(limit: limits.record) : parsed.flaw
+            values: flaw == nil ? parsed.values : [],
+            flaw: flaw
         )
     }
 

@@ -15,14 +15,3 @@ protocol ByteSource: AnyObject {
     /// Goes to an unpacked offset.
     func skip(to offset: Int64) throws(ReadError)
 }
-
-extension OpenFile {
-    /// Reads the file, unpacked when its name ends in `.gz` or when `unpacking` says so.
-    func source(unpacking: Bool? = nil) throws(ReadError) -> any ByteSource {
-        let endsInGz = name.utf8.suffix(3).elementsEqual(".gz".utf8) { $0 | 0x20 == $1 | 0x20 }
-        if unpacking ?? endsInGz {
-            return try GzipSource(self)
-        }
-        return PlainSource(self)
-    }
-}

@@ -15,94 +15,122 @@ struct ColumnMapping: Sendable, Equatable {
         table: [TableColumn]
     ) throws(MappingError) {
         let names = names ?? table.filter { !$0.isGenerated }.map(\.name)
-        let targets = try Self.targets(of: names, renames: renames, in: table)
-        var sources: [Int: Int] = [:]
-        for (field, target) in targets.enumerated() {
-            guard let target else { continue }
-            let column = table[target]
-            if column.isGenerated {
-                throw .generated(column.name, from: names[field])
-            }
-            if let other = sources.updateValue(field, forKey: target) {
-                throw .collision(column.name, names[other], names[field])
+        var fields: [Int] = []
+        var targets: [Int] = []
+        for (field, target) in try Self.targets(of: names, renames, in: table).enumerated() {
+            if case .column(let column) = target {
+                fields.append(field)
+                targets.append(column)
             }
         }
-        for (index, column) in table.enumerated() where sources[index] == nil {
+        try Self.check(targets, from: fields.map { names[$0] }, in: table)
+        fieldCount = names.count
+        self.fields = fields
+        columns = targets.map { table[$0].name }
+    }
+
+    private enum Target {
+        case column(Int)
+        case dropped
+    }
+
+    private static func check(
+        _ targets: [Int],
+        from names: [String],
+        in table: [TableColumn]
+    ) throws(MappingError) {
+        var sources: [Int: String] = [:]
+        for (target, name) in zip(targets, names) {
+            if table[target].isGenerated {
+                throw .generated(table[target].name, from: name)
+            }
+            if let other = sources.updateValue(name, forKey: target) {
+                throw .collision(table[target].name, other, name)
+            }
+        }
+        for (target, column) in table.enumerated() where sources[target] == nil {
             if column.isRequired, !column.isGenerated {
                 throw .missing(column.name)
             }
         }
-        if sources.isEmpty {
+        if targets.isEmpty {
             throw .empty
         }
-        let loaded = targets.enumerated().compactMap { field, target in
-            target.map { (field, table[$0].name) }
-        }
-        fieldCount = names.count
-        fields = loaded.map(\.0)
-        columns = loaded.map(\.1)
     }
 
-    /// For each field of the file the column it goes to, nil when it is dropped.
     private static func targets(
         of names: [String],
-        renames: [ColumnRename],
+        _ renames: [ColumnRename],
         in table: [TableColumn]
-    ) throws(MappingError) -> [Int?] {
+    ) throws(MappingError) -> [Target] {
         let columns = NameIndex(table.map(\.name))
-        let renamed = try resolve(renames, names: names, columns: columns)
-        let repeats = NameIndex(names)
-        var targets: [Int?] = []
+        let fields = NameIndex(names)
+        let chosen = try chosen(by: renames, fields: fields, columns: columns)
+        var targets: [Target] = []
         for (field, name) in names.enumerated() {
-            if let target = renamed[field] {
-                // Several columns of one name may all be dropped, but not all be loaded.
-                if target != nil, case .places(let fields) = repeats.match(name), fields.count > 1 {
-                    throw .repeated(name, fields: fields)
-                }
-                targets.append(target)
+            if case .dropped = chosen[field] {
+                targets.append(.dropped)
                 continue
             }
-            if name.isEmpty {
-                throw .unnamed(field: field + 1)
+            // Columns of one name may all be dropped; which one to load, nobody could say.
+            if case .places(let repeated) = fields.match(name), repeated.count > 1 {
+                throw name.isEmpty ? .unnamed(field: field + 1) : .repeated(name, fields: repeated)
             }
-            if case .places(let fields) = repeats.match(name), fields.count > 1 {
-                throw .repeated(name, fields: fields)
-            }
-            switch columns.match(name) {
-            case .places(let places): targets.append(places.first)
-            case .ambiguous(let candidates): throw .ambiguous(name, candidates: candidates)
-            case .none: throw .unknown(name)
+            if let target = chosen[field] {
+                targets.append(target)
+            } else {
+                targets.append(.column(try column(for: name, field: field, in: columns)))
             }
         }
         return targets
     }
 
-    /// The fields that `--map` speaks of, with the column each goes to.
-    private static func resolve(
-        _ renames: [ColumnRename],
-        names: [String],
+    private static func column(
+        for name: String,
+        field: Int,
+        in columns: NameIndex
+    ) throws(MappingError) -> Int {
+        if name.isEmpty {
+            throw .unnamed(field: field + 1)
+        }
+        switch columns.match(name) {
+        case .places(let places): return places[0]
+        case .ambiguous(let candidates): throw .ambiguous(name, candidates: candidates)
+        case .none: throw .unknown(name)
+        }
+    }
+
+    /// What `--map` says, by field.
+    private static func chosen(
+        by renames: [ColumnRename],
+        fields: NameIndex,
         columns: NameIndex
-    ) throws(MappingError) -> [Int: Int?] {
-        let sources = NameIndex(names)
-        var resolved: [Int: Int?] = [:]
+    ) throws(MappingError) -> [Int: Target] {
+        var chosen: [Int: Target] = [:]
         for rename in renames {
-            let target = try rename.column.map { (column) throws(MappingError) -> Int? in
-                switch columns.match(column) {
-                case .places(let places): places.first
-                case .ambiguous(let names): throw .ambiguousTarget(column, candidates: names)
-                case .none: throw .unknownTarget(column, from: rename.fileName)
-                }
-            }
-            switch sources.match(rename.fileName) {
-            case .none: throw .unknownSource(rename.fileName)
-            case .ambiguous(let names): throw .ambiguousSource(rename.fileName, candidates: names)
-            case .places(let fields):
-                for field in fields where resolved.updateValue(target ?? nil, forKey: field) != nil
-                {
+            let target = try target(of: rename, in: columns)
+            switch fields.match(rename.fileName) {
+            case .places(let places):
+                for field in places where chosen.updateValue(target, forKey: field) != nil {
                     throw .mappedTwice(rename.fileName)
                 }
+            case .ambiguous(let candidates):
+                throw .ambiguousSource(rename.fileName, candidates: candidates)
+            case .none: throw .unknownSource(rename.fileName)
             }
         }
-        return resolved
+        return chosen
+    }
+
+    private static func target(
+        of rename: ColumnRename,
+        in columns: NameIndex
+    ) throws(MappingError) -> Target {
+        guard let column = rename.column else { return .dropped }
+        switch columns.match(column) {
+        case .places(let places): return .column(places[0])
+        case .ambiguous(let candidates): throw .ambiguousTarget(column, candidates: candidates)
+        case .none: throw .unknownTarget(column, from: rename.fileName)
+        }
     }
 }

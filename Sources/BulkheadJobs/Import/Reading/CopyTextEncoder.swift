@@ -54,7 +54,7 @@ struct CopyTextEncoder: Sendable {
         } catch {
             let offset = error.byteOffsets.lowerBound
             let field = field(at: offset, fields)
-            return .invalidUTF8(field: field, offset: offset, byte: bytes[offset])
+            return .invalidBytes(field: field, offset: offset, byte: bytes[offset])
         }
     }
 

@@ -15,7 +15,10 @@ struct ImportRoot: Sendable {
         try check(name)
         let root = try openRoot()
         guard let rootPlace = root.place else {
-            throw ReadError(.badRoot, "the import root \(Quoted(path)) has no place in the system")
+            throw ReadError(
+                .badRoot,
+                "the import root \(Quoted(path)) cannot be located: see to it that /proc is mounted"
+            )
         }
         let found = try find(name, from: root, at: rootPlace)
         return try OpenFile(name: name, found)
@@ -77,7 +80,7 @@ struct ImportRoot: Sendable {
         do {
             next = try Descriptor(opening: component, Descriptor.holdOnly, at: directory.number)
         } catch {
-            throw refusal(of: component, of: name, in: directory, at: rootPlace)
+            throw refusal(of: component, of: name, in: directory, at: rootPlace, because: error)
         }
         // The directories above the root are known to exist: passing through tells nothing.
         guard let place = next.place,
@@ -88,12 +91,13 @@ struct ImportRoot: Sendable {
         return next
     }
 
-    /// Says "no such file" only of places inside the root.
+    /// Says what is wrong only of places inside the root.
     private func refusal(
         of component: String,
         of name: String,
         in directory: borrowing Descriptor,
-        at rootPlace: [UInt8]
+        at rootPlace: [UInt8],
+        because error: SystemError
     ) -> ReadError {
         guard let place = directory.place, Self.path(place, isAtOrBelow: rootPlace) else {
             return ReadError.outside(name, root: path)
@@ -103,11 +107,10 @@ struct ImportRoot: Sendable {
             if try directory.holdsLink(component) {
                 return ReadError.outside(name, root: path)
             }
-            return ReadError.missing(name, root: path)
         } catch {
-            return error.number == EACCES
-                ? ReadError.unreadable(name, error) : ReadError.missing(name, root: path)
+            return ReadError.closed(name, root: path, error)
         }
+        return ReadError.closed(name, root: path, error)
     }
 
     /// Where the walk begins, relative to the root, and its steps from there.

@@ -1,19 +1,17 @@
 /// Finds names, exactly as written or else whatever their case.
 struct NameIndex: Sendable {
     enum Match: Equatable {
-        /// One name, which may stand at several places.
+        /// One name, and every place where it stands; there is at least one.
         case places([Int])
         case ambiguous([String])
         case none
     }
 
-    private let names: [String]
-    /// By bytes: strings equal each other when only their letters do, names in a database do not.
+    /// By bytes: to Swift, strings of the same letters are equal; to a database they are not.
     private var exact: [[UInt8]: [Int]] = [:]
     private var folded: [String: [[UInt8]]] = [:]
 
     init(_ names: [String]) {
-        self.names = names
         for (place, name) in names.enumerated() {
             let bytes = Array(name.utf8)
             if exact[bytes] == nil {

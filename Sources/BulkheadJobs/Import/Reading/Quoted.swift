@@ -14,10 +14,7 @@ struct Quoted: CustomStringConvertible {
     var bare: String {
         var shown = ""
         for scalar in text.unicodeScalars.prefix(Self.limit) {
-            // A line break or an escape sequence in a name would forge lines of a log.
-            let isControl = scalar.properties.generalCategory == .control
-            let breaksLine = scalar.value == 0x2028 || scalar.value == 0x2029
-            if isControl || breaksLine || scalar == "\"" || scalar == "\\" {
+            if Self.mayMislead(scalar) {
                 shown += scalar.escaped(asASCII: true)
             } else {
                 shown.unicodeScalars.append(scalar)
@@ -27,5 +24,13 @@ struct Quoted: CustomStringConvertible {
             shown += "..."
         }
         return shown
+    }
+
+    /// A line break in a name would forge a line of a log, and what cannot be seen hides there.
+    private static func mayMislead(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: scalar == "\"" || scalar == "\\"
+        }
     }
 }

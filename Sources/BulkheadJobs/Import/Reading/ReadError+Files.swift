@@ -14,8 +14,12 @@ extension ReadError {
         )
     }
 
-    static func missing(_ name: String, root: String) -> ReadError {
-        ReadError(
+    /// A file inside the root that the system would not open.
+    static func closed(_ name: String, root: String, _ error: SystemError) -> ReadError {
+        guard [ENOENT, ENOTDIR, ENAMETOOLONG].contains(error.number) else {
+            return unreadable(name, error)
+        }
+        return ReadError(
             .missing,
             "\(Quoted(name)): no such file inside the import root \(Quoted(root)): check the name"
         )

@@ -8,10 +8,11 @@ extension ReadError {
         )
     }
 
-    static func utf16(_ name: String) -> ReadError {
+    static func unknownEncoding(_ encoding: String, _ name: String) -> ReadError {
         ReadError(
-            .encoding,
-            "\(Quoted(name)) is in UTF-16, by its first two bytes: save it as UTF-8"
+            .unknownEncoding,
+            "\(Quoted(name)) cannot be read as \(Quoted(encoding)): this system does not know that "
+                + "encoding: correct its name, or convert the file to UTF-8"
         )
     }
 

@@ -21,7 +21,7 @@ extension ReadError {
         private enum Value {
             case badRoot, badName, outsideRoot, missing, notRegularFile, unreadable, changed
             case notGzip, emptyGzip, truncatedGzip, checksum, corruptGzip, trailingData
-            case encoding, missingHeader, badHeader, unterminatedQuote
+            case unknownEncoding, missingHeader, badHeader, unterminatedQuote
         }
 
         private let value: Value
@@ -52,8 +52,8 @@ extension ReadError {
         static let corruptGzip = Code(value: .corruptGzip)
         /// Something that is not compressed data follows the last gzip member.
         static let trailingData = Code(value: .trailingData)
-        /// The file is in an encoding that is not the announced one.
-        static let encoding = Code(value: .encoding)
+        /// The system has no converter for the encoding of the file.
+        static let unknownEncoding = Code(value: .unknownEncoding)
         /// The file has no header where one is expected.
         static let missingHeader = Code(value: .missingHeader)
         /// The header cannot be read.

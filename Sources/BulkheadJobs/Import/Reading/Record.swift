@@ -9,7 +9,7 @@ struct Record: ~Copyable {
     /// Bytes of it in the file, without its line end.
     let length: Int64
     let flaw: RecordFlaw?
-    /// The fields, in bytes from the start of the record; those before the flaw when there is one.
+    /// The fields, in bytes from the start of the record; none when there is a flaw.
     let fields: [Field]
 
     /// The window shares its storage with the reader, so that a record costs no copy of its bytes.

@@ -49,16 +49,16 @@ extension RecordProblem {
         RecordProblem(
             field: field,
             sqlstate: notInRepertoire,
-            message: "NUL character (0x00) at byte \(offset) of the record: text cannot hold it"
+            message: "NUL character (0x00) at offset \(offset) of the record: text cannot hold it"
         )
     }
 
-    static func invalidUTF8(field: Int?, offset: Int, byte: UInt8) -> RecordProblem {
+    static func invalidBytes(field: Int?, offset: Int, byte: UInt8) -> RecordProblem {
         let hex = (byte < 16 ? "0" : "") + String(byte, radix: 16)
         return RecordProblem(
             field: field,
             sqlstate: notInRepertoire,
-            message: "invalid UTF-8: 0x\(hex) at byte \(offset) of the record"
+            message: "invalid in the file's encoding: 0x\(hex) at offset \(offset) of the record"
         )
     }
 }

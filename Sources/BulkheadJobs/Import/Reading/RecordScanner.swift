@@ -14,7 +14,7 @@ struct RecordScanner {
     private(set) var line: Int64
     /// The physical line that follows the record.
     private(set) var nextLine: Int64
-    private(set) var carriageReturnEndsLine: Bool?
+    private(set) var lineEnds: LineEnds
     private(set) var fields: [Field] = []
     private(set) var flaw: RecordFlaw?
     /// Bytes of the record in the file, without its line end.
@@ -39,8 +39,6 @@ struct RecordScanner {
     private var fieldEnd = 0
     private var fieldIsEscaped = false
     private var fieldCount = 0
-    private var feedsInside: Int64 = 0
-    private var returnsInside: Int64 = 0
 
     private enum State {
         case recordStart, fieldStart, unquoted, quoted, afterQuote, broken
@@ -49,7 +47,7 @@ struct RecordScanner {
     init(dialect: TextDialect, position: ReadPosition = .start, limit: Int) {
         line = position.line
         nextLine = position.line
-        carriageReturnEndsLine = position.carriageReturnEndsLine
+        lineEnds = LineEnds(carriageReturnAlone: position.carriageReturnEndsLine)
         delimiter = dialect.delimiter
         quote = dialect.quote
         escape = dialect.escape ?? dialect.quote
@@ -70,7 +68,7 @@ struct RecordScanner {
                 case .fieldStart: startField(bytes, atEnd)
                 case .afterQuote: leaveQuotes(bytes, atEnd)
                 case .recordStart: startRecord(bytes, atEnd)
-                case .broken: scanBroken(bytes, atEnd)
+                case .broken: scanLine(bytes, atEnd, as: .record)
                 }
             if let step {
                 return step
@@ -83,17 +81,10 @@ struct RecordScanner {
         if isFinished {
             begin()
         }
-        while cursor < bytes.count {
-            if isLineEnd(bytes[cursor]) {
-                guard let size = lineEnd(bytes, atEnd) else { return .needsMore }
-                if size > 0 {
-                    return finish(.blankLine, lineEnd: size)
-                }
-            }
-            cursor += 1
+        if atEnd, cursor == bytes.count, length(of: cursor) == 0 {
+            return .end
         }
-        guard atEnd else { return .needsMore }
-        return length(of: cursor) > 0 ? finish(.blankLine, lineEnd: 0) : .end
+        return scanLine(bytes, atEnd, as: .blankLine)
     }
 
     /// The bytes of the record from `kept` to where the scanner looks next are shown no more.
@@ -117,16 +108,17 @@ extension RecordScanner {
         fieldStart = 0
         fieldCount = 0
         forgotten = 0
-        feedsInside = 0
-        returnsInside = 0
+        lineEnds.forgetInside()
     }
 
     private mutating func startRecord(_ bytes: Span<UInt8>, _ atEnd: Bool) -> Step? {
         guard cursor < bytes.count else {
             return atEnd ? .end : .needsMore
         }
-        if isLineEnd(bytes[cursor]) {
-            guard let size = lineEnd(bytes, atEnd) else { return .needsMore }
+        if LineEnds.mayBegin(bytes[cursor]) {
+            guard let size = lineEnds.size(at: cursor, in: bytes, atEnd: atEnd) else {
+                return .needsMore
+            }
             if size > 0 {
                 return finish(.blankLine, lineEnd: size)
             }
@@ -136,17 +128,18 @@ extension RecordScanner {
     }
 
     private mutating func startField(_ bytes: Span<UInt8>, _ atEnd: Bool) -> Step? {
+        fieldStart = cursor
         guard cursor < bytes.count else {
             return atEnd ? finishField(quoted: false, at: cursor, lineEnd: 0) : pause(at: cursor)
         }
         if bytes[cursor] == quote {
             cursor += 1
+            fieldStart = cursor
             fieldIsEscaped = false
             state = .quoted
         } else {
             state = .unquoted
         }
-        fieldStart = cursor
         return nil
     }
 
@@ -165,9 +158,10 @@ extension RecordScanner {
                 fieldStart = index
                 continue
             }
-            if isLineEnd(byte) {
-                cursor = index
-                guard let size = lineEnd(bytes, atEnd) else { return pause(at: index) }
+            if LineEnds.mayBegin(byte) {
+                guard let size = lineEnds.size(at: index, in: bytes, atEnd: atEnd) else {
+                    return pause(at: index)
+                }
                 if size > 0 {
                     return finishField(quoted: false, at: index, lineEnd: size)
                 }
@@ -181,43 +175,34 @@ extension RecordScanner {
         var index = cursor
         while index < bytes.count {
             let byte = bytes[index]
-            guard byte == quote || byte == escape || isLineEnd(byte) else {
+            guard byte == quote || byte == escape || LineEnds.mayBegin(byte) else {
                 index += 1
                 continue
             }
-            if byte == quote && !quoteIsDoubled {
+            if byte == quote, !quoteIsDoubled {
                 return closeQuote(at: index)
             }
             guard index + 1 < bytes.count || atEnd || byte == Byte.lineFeed else {
                 return pause(at: index)
             }
             let next = index + 1 < bytes.count ? bytes[index + 1] : nil
-            if byte == quote && next != quote {
+            if byte == quote, next != quote {
                 return closeQuote(at: index)
             }
             index += pass(byte, before: next)
         }
-        _ = pause(at: index)
-        return atEnd ? .unterminatedQuote : .needsMore
+        let paused = pause(at: index)
+        return atEnd ? .unterminatedQuote : paused
     }
 
-    /// Takes in a special byte inside quotes; how many bytes it stands for.
+    /// Takes in a special byte inside quotes; how many bytes belong to it.
     private mutating func pass(_ byte: UInt8, before next: UInt8?) -> Int {
-        switch byte {
-        case Byte.lineFeed:
-            feedsInside += 1
-            return 1
-        case Byte.carriageReturn where next == Byte.lineFeed:
-            feedsInside += 1
-            return 2
-        case Byte.carriageReturn:
-            returnsInside += 1
-            return 1
-        default:
-            guard next == quote || next == escape else { return 1 }
-            fieldIsEscaped = true
-            return 2
+        if LineEnds.mayBegin(byte) {
+            return lineEnds.passInside(byte, before: next)
         }
+        guard next == quote || next == escape else { return 1 }
+        fieldIsEscaped = true
+        return 2
     }
 
     private mutating func closeQuote(at index: Int) -> Step? {
@@ -237,8 +222,10 @@ extension RecordScanner {
             state = .fieldStart
             return nil
         }
-        if isLineEnd(bytes[cursor]) {
-            guard let size = lineEnd(bytes, atEnd) else { return pause(at: cursor) }
+        if LineEnds.mayBegin(bytes[cursor]) {
+            guard let size = lineEnds.size(at: cursor, in: bytes, atEnd: atEnd) else {
+                return pause(at: cursor)
+            }
             if size > 0 {
                 return finishField(quoted: true, at: cursor, lineEnd: size)
             }
@@ -248,45 +235,24 @@ extension RecordScanner {
         return nil
     }
 
-    private mutating func scanBroken(_ bytes: Span<UInt8>, _ atEnd: Bool) -> Step? {
+    /// Goes to the end of the line, whatever stands before it.
+    private mutating func scanLine(_ bytes: Span<UInt8>, _ atEnd: Bool, as step: Step) -> Step {
         while cursor < bytes.count {
-            if isLineEnd(bytes[cursor]) {
-                guard let size = lineEnd(bytes, atEnd) else { return pause(at: cursor) }
+            if LineEnds.mayBegin(bytes[cursor]) {
+                guard let size = lineEnds.size(at: cursor, in: bytes, atEnd: atEnd) else {
+                    return pause(at: cursor)
+                }
                 if size > 0 {
-                    return finish(.record, lineEnd: size)
+                    return finish(step, lineEnd: size)
                 }
             }
             cursor += 1
         }
-        return atEnd ? finish(.record, lineEnd: 0) : pause(at: cursor)
+        return atEnd ? finish(step, lineEnd: 0) : pause(at: cursor)
     }
 }
 
 extension RecordScanner {
-    private func isLineEnd(_ byte: UInt8) -> Bool {
-        byte == Byte.lineFeed || byte == Byte.carriageReturn
-    }
-
-    /// The size of the line end at the cursor: 0 when the byte is data, nil when it takes the next
-    /// byte to tell.
-    private mutating func lineEnd(_ bytes: Span<UInt8>, _ atEnd: Bool) -> Int? {
-        if bytes[cursor] == Byte.lineFeed {
-            carriageReturnEndsLine = carriageReturnEndsLine ?? false
-            return 1
-        }
-        if cursor + 1 < bytes.count {
-            if bytes[cursor + 1] == Byte.lineFeed {
-                carriageReturnEndsLine = carriageReturnEndsLine ?? false
-                return 2
-            }
-        } else if !atEnd {
-            return nil
-        }
-        let endsLine = carriageReturnEndsLine ?? true
-        carriageReturnEndsLine = endsLine
-        return endsLine ? 1 : 0
-    }
-
     private func length(of shown: Int) -> Int64 {
         forgotten + Int64(shown)
     }
@@ -303,21 +269,12 @@ extension RecordScanner {
     private mutating func addField(quoted: Bool, at end: Int) {
         fieldCount += 1
         guard !isTooLong, fieldCount <= Self.mostFields else { return }
-        fields.append(
-            Field(
-                start: fieldStart,
-                end: end,
-                isQuoted: quoted,
-                isEscaped: quoted && fieldIsEscaped
-            )
-        )
+        let isEscaped = quoted && fieldIsEscaped
+        fields.append(Field(start: fieldStart, end: end, isQuoted: quoted, isEscaped: isEscaped))
     }
 
     private mutating func finishField(quoted: Bool, at index: Int, lineEnd: Int) -> Step {
         cursor = index
-        if state == .fieldStart {
-            fieldStart = index
-        }
         addField(quoted: quoted, at: quoted ? fieldEnd : index)
         return finish(.record, lineEnd: lineEnd)
     }
@@ -326,12 +283,14 @@ extension RecordScanner {
         isFinished = true
         length = length(of: cursor)
         consumed = cursor + lineEnd
-        nextLine = line + 1 + feedsInside + (carriageReturnEndsLine == true ? returnsInside : 0)
+        nextLine = line + 1 + lineEnds.inside
         if length > limit {
-            fields.removeAll(keepingCapacity: true)
             flaw = .tooLong(limit: limit)
         } else if flaw == nil, fieldCount > Self.mostFields {
             flaw = .tooManyFields(limit: Self.mostFields)
+        }
+        if flaw != nil {
+            fields.removeAll(keepingCapacity: true)
         }
         return step
     }
