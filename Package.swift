@@ -87,7 +87,7 @@ let package = Package(
         ),
         .testTarget(
             name: "EndToEnd",
-            dependencies: ["BulkheadTesting", "Postgres", "PostgresServer"],
+            dependencies: ["BulkheadCLI", "BulkheadTesting", "Postgres", "PostgresServer"],
             swiftSettings: settings
         ),
     ]

@@ -6,7 +6,8 @@ internal import Postgres
 @main
 struct Main {
     static let verbs: [any Verb.Type] = [
-        SetupVerb.self, WorkerVerb.self, ImportVerb.self, JobsVerb.self, ShowVerb.self, WaitVerb.self,
+        SetupVerb.self, WorkerVerb.self, ImportVerb.self, JobsVerb.self, ShowVerb.self,
+        WaitVerb.self,
         CancelVerb.self, RejectsVerb.self,
     ]
 
@@ -40,7 +41,10 @@ struct Main {
 
     private static func dispatch(_ words: [String]) async throws -> ExitStatus {
         guard let name = words.first else { throw UsageError("a verb is missing") }
-        let terminal = Terminal(isQuiet: words.contains("--quiet"), printsJSON: words.contains("--json"))
+        let terminal = Terminal(
+            isQuiet: words.contains("--quiet"),
+            printsJSON: words.contains("--json")
+        )
         switch name {
         case "--version":
             try terminal.result("bulkhead \(Release.version)")

@@ -55,6 +55,11 @@ public struct Installation {
         }
     }
 
+    /// Installs what is missing, where nobody else can be doing it.
+    package func installNow() throws {
+        while try installNext() != nil {}
+    }
+
     /// Gives a role what a daemon needs.
     public func grant(to role: String) throws {
         try requireCurrent()

@@ -19,7 +19,8 @@ struct Arguments {
                 operands.append(word)
                 continue
             }
-            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                .map(String.init)
             guard let option = options.first(where: { $0.name == parts[0] }) else {
                 throw UsageError("unknown option \(parts[0])")
             }
@@ -56,7 +57,9 @@ struct Arguments {
         guard let text = text(name) else { return nil }
         guard let number = Int(text), bounds.contains(number) else {
             let upper = bounds.upperBound == .max ? "up" : "to \(bounds.upperBound)"
-            throw UsageError("\(name) takes a whole number from \(bounds.lowerBound) \(upper), not \(text)")
+            throw UsageError(
+                "\(name) takes a whole number from \(bounds.lowerBound) \(upper), not \(text)"
+            )
         }
         return number
     }
@@ -87,7 +90,9 @@ struct Arguments {
     func jobs() throws -> [Int64] {
         guard !operands.isEmpty else { throw UsageError("the id of a job is missing") }
         return try operands.map { word in
-            guard let id = Int64(word), id > 0 else { throw UsageError("\(word) is not the id of a job") }
+            guard let id = Int64(word), id > 0 else {
+                throw UsageError("\(word) is not the id of a job")
+            }
             return id
         }
     }

@@ -9,7 +9,8 @@ enum Database {
     static func address(_ arguments: Arguments) throws -> DatabaseAddress {
         let environment = ProcessInfo.processInfo.environment
         let candidates = [
-            arguments.text("--database"), environment["BULKHEAD_DATABASE_URL"], environment["DATABASE_URL"],
+            arguments.text("--database"), environment["BULKHEAD_DATABASE_URL"],
+            environment["DATABASE_URL"],
         ]
         let address = try DatabaseAddress(candidates.compactMap { $0 }.first { !$0.isEmpty } ?? "")
         hidePassword(of: address)
@@ -37,7 +38,11 @@ enum Database {
     static func connect(_ arguments: Arguments) throws -> Connection {
         let address = try address(arguments)
         do {
-            let settings = SessionSettings(applicationName: "bulkhead", lockTimeout: .seconds(10), isLocal: true)
+            let settings = SessionSettings(
+                applicationName: "bulkhead",
+                lockTimeout: .seconds(10),
+                isLocal: true
+            )
             return try Connection(address, settings: settings)
         } catch {
             throw NoDatabase("cannot connect to \(address): \(error)")
@@ -48,7 +53,9 @@ enum Database {
     private static func hidePassword(of address: DatabaseAddress) {
         guard let password = address.password, !password.isEmpty else { return }
         for index in 1..<Int(CommandLine.argc) {
-            guard let argument = CommandLine.unsafeArgv[index], let found = strstr(argument, password) else { continue }
+            guard let argument = CommandLine.unsafeArgv[index],
+                let found = strstr(argument, password)
+            else { continue }
             memset(found, Int32(UInt8(ascii: "*")), password.utf8.count)
         }
     }

@@ -13,7 +13,9 @@ struct Option: Sendable {
     }
 
     /// An option with a value.
-    static func value(_ name: String, _ value: String, _ help: String, repeats: Bool = false) -> Option {
+    static func value(_ name: String, _ value: String, _ help: String, repeats: Bool = false)
+        -> Option
+    {
         Option(name: name, value: value, help: help, repeats: repeats)
     }
 
@@ -32,7 +34,11 @@ struct Option: Sendable {
         .value("--run-at", "TIME", "not before this time, as PostgreSQL reads it"),
         .value("--in", "INTERVAL", "not before this long from now, such as '10 minutes'"),
         .value("--max-attempts", "N", "tries without progress before the job is given up (20)"),
-        .value("--unique", "KEY", "if an unfinished job of the kind has this key, print its id instead"),
+        .value(
+            "--unique",
+            "KEY",
+            "if an unfinished job of the kind has this key, print its id instead"
+        ),
         .value("--tag", "T", "a tag for people", repeats: true),
         .flag("--any-host", "daemons of any host may run it, not only of this one"),
         .flag("--wait", "show progress, and exit by the job's end"),

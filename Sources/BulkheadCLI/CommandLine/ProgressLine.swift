@@ -36,9 +36,12 @@ struct ProgressLine {
     private func bar(_ status: JobStatus) -> String {
         let text = line(status)
         let width = min(30, terminal.width - text.count - 4)
-        guard let percent = status.percent, width >= 8 else { return String(text.prefix(terminal.width - 1)) }
+        guard let percent = status.percent, width >= 8 else {
+            return String(text.prefix(terminal.width - 1))
+        }
         let full = Int(Double(width) * min(100, percent) / 100)
-        return "[\(String(repeating: "#", count: full))\(String(repeating: ".", count: width - full))] \(text)"
+        return
+            "[\(String(repeating: "#", count: full))\(String(repeating: ".", count: width - full))] \(text)"
     }
 
     private func line(_ status: JobStatus) -> String {
@@ -47,7 +50,9 @@ struct ProgressLine {
             parts.append("\(grouped(status.rowsDone)) rows")
             if let percent = status.percent { parts.append("\(percent)%") }
             if let rate = status.rate { parts.append("\(grouped(Int64(rate))) rows/s") }
-            if let left = status.secondsLeft { parts.append("\(Duration.seconds(left).shown) left") }
+            if let left = status.secondsLeft {
+                parts.append("\(Duration.seconds(left).shown) left")
+            }
         } else if let error = status.lastError, status.state == "retryable" {
             parts.append(error)
         }

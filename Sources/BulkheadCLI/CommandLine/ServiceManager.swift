@@ -5,14 +5,22 @@ internal import Glibc
 /// Tells systemd that the daemon is ready: one datagram to the socket that it names (sd_notify(3)).
 enum ServiceManager {
     static func notifyReady(log: Logger) {
-        guard let path = ProcessInfo.processInfo.environment["NOTIFY_SOCKET"], !path.isEmpty else { return }
-        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard let path = ProcessInfo.processInfo.environment["NOTIFY_SOCKET"], !path.isEmpty else {
+            return
+        }
+        let descriptor = socket(
+            AF_UNIX,
+            Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue),
+            0
+        )
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         // A leading @ stands for the abstract name space, which begins with a NUL.
-        let bytes = Array(path.utf8).enumerated().map { $0.offset == 0 && $0.element == UInt8(ascii: "@") ? 0 : $0.element }
+        let bytes = Array(path.utf8).enumerated().map {
+            $0.offset == 0 && $0.element == UInt8(ascii: "@") ? 0 : $0.element
+        }
         guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)

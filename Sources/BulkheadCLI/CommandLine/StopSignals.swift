@@ -19,13 +19,17 @@ final class StopSignals: Sendable {
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler { @Sendable in
                 guard count.next() == 1 else {
-                    log.warning("second signal: ending at once; the jobs are taken over when the lease ends")
+                    log.warning(
+                        "second signal: ending at once; the jobs are taken over when the lease ends"
+                    )
                     _exit(ExitStatus.failed.rawValue)
                 }
                 log.info("stopping", ["grace": "\(grace / .seconds(1))"])
                 stop()
                 queue.asyncAfter(deadline: .now() + grace / .seconds(1) + Self.patience) {
-                    log.error("could not stop in time: ending; the jobs are taken over when the lease ends")
+                    log.error(
+                        "could not stop in time: ending; the jobs are taken over when the lease ends"
+                    )
                     _exit(ExitStatus.failed.rawValue)
                 }
             }

@@ -28,7 +28,8 @@ extension Verb {
     static var help: String {
         var text = "\(summary)\n\nusage: bulkhead \(name) \(synopsis)\n\noptions:\n"
         for option in options + Option.common {
-            let left = option.name + (option.value.map { " \($0)" } ?? "") + (option.repeats ? "..." : "")
+            let left =
+                option.name + (option.value.map { " \($0)" } ?? "") + (option.repeats ? "..." : "")
             text += "  \(left.padded(to: 26))\(option.help)\n"
         }
         return text + "\nexample:\n" + example.split(separator: "\n").map { "  \($0)\n" }.joined()

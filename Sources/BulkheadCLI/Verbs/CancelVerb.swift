@@ -16,9 +16,13 @@ enum CancelVerb: Verb {
             var cancelled: [Int64] = []
             for job in jobs {
                 do {
-                    _ = try connection.transaction { try $0.query("select bulkhead.cancel(\(job))").count }
+                    _ = try connection.transaction {
+                        try $0.query("select bulkhead.cancel(\(job))").count
+                    }
                     cancelled.append(job)
-                } catch let error as PostgresError where error.state?.errorClass == "P0" || error.state?.errorClass == "55" {
+                } catch let error as PostgresError
+                    where error.state?.errorClass == "P0" || error.state?.errorClass == "55"
+                {
                     Terminal.error(error.message)
                     status = .failed
                 }
@@ -26,7 +30,9 @@ enum CancelVerb: Verb {
             if terminal.printsJSON {
                 try terminal.result("{\"cancelled\":\(cancelled)}")
             } else {
-                for job in cancelled { terminal.note("job \(job) is cancelled, or will be in a moment") }
+                for job in cancelled {
+                    terminal.note("job \(job) is cancelled, or will be in a moment")
+                }
             }
             return status
         }

@@ -9,15 +9,32 @@ enum ImportVerb: Verb {
     static let synopsis = "TABLE FILE... [options]"
     static let options: [Option] =
         [
-            .value("--format", "FORMAT", "csv or tsv (csv; tsv for names that end in .tsv or .tsv.gz)"),
+            .value(
+                "--format",
+                "FORMAT",
+                "csv or tsv (csv; tsv for names that end in .tsv or .tsv.gz)"
+            ),
             .value("--delimiter", "C", "between fields (a comma; a tab for tsv)"),
             .value("--quote", "C", "around fields (\")"),
-            .value("--escape", "C", "inside quotes, before the quote or itself; else a doubled quote is one"),
+            .value(
+                "--escape",
+                "C",
+                "inside quotes, before the quote or itself; else a doubled quote is one"
+            ),
             .value("--null", "TEXT", "an unquoted field that means NULL (empty)", repeats: true),
             .value("--skip", "N", "physical lines before the header"),
             .flag("--no-header", "the first line is data"),
-            .value("--columns", "A,B,C", "the file's columns by position; a header is then skipped"),
-            .value("--map", "FILE_NAME=COLUMN", "load a file's column into this one; nothing behind = drops it", repeats: true),
+            .value(
+                "--columns",
+                "A,B,C",
+                "the file's columns by position; a header is then skipped"
+            ),
+            .value(
+                "--map",
+                "FILE_NAME=COLUMN",
+                "load a file's column into this one; nothing behind = drops it",
+                repeats: true
+            ),
             .value("--key", "A,B", "the columns that decide a conflict (the primary key)"),
             .value("--on-conflict", "POLICY", "error: fail; skip: keep the stored row (error)"),
             .value("--max-rejects", "N", "bad rows to put aside before the job fails (0)"),
@@ -29,14 +46,22 @@ enum ImportVerb: Verb {
         guard let table = arguments.operands.first, arguments.operands.count > 1 else {
             throw UsageError("import needs a table and at least one file")
         }
-        let call = try statement(arguments, table: table, files: Array(arguments.operands.dropFirst()))
+        let call = try statement(
+            arguments,
+            table: table,
+            files: Array(arguments.operands.dropFirst())
+        )
         return try await Database.use(arguments) { connection in
-            let job = try connection.transaction { try $0.query(call).required(0, 0, as: Int64.self) }
+            let job = try connection.transaction {
+                try $0.query(call).required(0, 0, as: Int64.self)
+            }
             return try await Enqueued(job, connection, arguments, terminal).finish()
         }
     }
 
-    private static func statement(_ arguments: Arguments, table: String, files: [String]) throws -> SQL {
+    private static func statement(_ arguments: Arguments, table: String, files: [String]) throws
+        -> SQL
+    {
         let format = try arguments.text("--format") ?? impliedFormat(files)
         let enqueue = try EnqueueOptions(arguments)
         return """
@@ -61,9 +86,13 @@ enum ImportVerb: Verb {
     }
 
     private static func impliedFormat(_ files: [String]) throws -> String? {
-        let isTSV = files.map { $0.lowercased() }.map { $0.hasSuffix(".tsv") || $0.hasSuffix(".tsv.gz") }
+        let isTSV = files.map { $0.lowercased() }.map {
+            $0.hasSuffix(".tsv") || $0.hasSuffix(".tsv.gz")
+        }
         if isTSV.allSatisfy({ $0 }) { return "tsv" }
-        if isTSV.contains(true) { throw UsageError("some files are .tsv and some are not: say --format") }
+        if isTSV.contains(true) {
+            throw UsageError("some files are .tsv and some are not: say --format")
+        }
         return nil
     }
 

@@ -15,13 +15,16 @@ enum JobsVerb: Verb {
     static let example = "bulkhead jobs --state running --state retryable"
 
     private static let states = [
-        "blocked", "scheduled", "available", "running", "retryable", "paused", "completed", "cancelled",
+        "blocked", "scheduled", "available", "running", "retryable", "paused", "completed",
+        "cancelled",
         "discarded",
     ]
 
     static func run(_ arguments: Arguments, _ terminal: Terminal) async throws -> ExitStatus {
         guard arguments.operands.isEmpty else {
-            throw UsageError("jobs takes no \(arguments.operands[0]); `bulkhead show ID` shows one job")
+            throw UsageError(
+                "jobs takes no \(arguments.operands[0]); `bulkhead show ID` shows one job"
+            )
         }
         if let unknown = arguments.texts("--state")?.first(where: { !states.contains($0) }) {
             throw UsageError("--state is one of \(states.joined(separator: ", ")), not \(unknown)")
@@ -50,7 +53,8 @@ enum JobsVerb: Verb {
         var table = [["ID", "KIND", "QUEUE", "STATE", "ROWS", "%", "ROWS/S", "TIME", ""]]
         for job in jobs {
             table.append([
-                "\(job.id)", job.kind, job.queue, job.state, job.rowsDone > 0 ? grouped(job.rowsDone) : "",
+                "\(job.id)", job.kind, job.queue, job.state,
+                job.rowsDone > 0 ? grouped(job.rowsDone) : "",
                 job.percent.map { "\($0)" } ?? "", job.rate.map { grouped(Int64($0)) } ?? "",
                 job.seconds.map { Duration.seconds($0).shown } ?? "",
                 job.state == "completed" ? "" : String((job.lastError ?? "").prefix(60)),
@@ -60,7 +64,9 @@ enum JobsVerb: Verb {
     }
 
     private static func aligned(_ table: [[String]]) -> String {
-        let widths = (table.first ?? []).indices.map { column in table.map { $0[column].count }.max() ?? 0 }
+        let widths = (table.first ?? []).indices.map { column in
+            table.map { $0[column].count }.max() ?? 0
+        }
         let lines = table.map { row in
             let cells = zip(row, widths).map { cell, width in cell.padded(to: width + 2) }
             var line = cells.joined()

@@ -17,7 +17,9 @@ enum RejectsVerb: Verb {
         return try await Database.use(arguments) { connection in
             _ = try JobStatus.find(ids[0], connection)
             var after: Int64 = 0
-            while let last = try printPage(of: ids[0], after: after, connection, terminal) { after = last }
+            while let last = try printPage(of: ids[0], after: after, connection, terminal) {
+                after = last
+            }
             if after == 0 { terminal.note("job \(ids[0]) has no rejects") }
             return .done
         }
@@ -47,11 +49,14 @@ enum RejectsVerb: Verb {
     }
 
     private static func line(_ rows: borrowing Rows, _ row: Int) throws -> String {
-        var text = "\(try rows.required(row, 1, as: String.self)):\(try rows.required(row, 2, as: Int64.self)): "
+        var text =
+            "\(try rows.required(row, 1, as: String.self)):\(try rows.required(row, 2, as: Int64.self)): "
         text += try rows.required(row, 6, as: String.self)
         if let column = try rows.value(row, 3, as: String.self) {
             text += ", column \(column)"
-            if let value = try rows.value(row, 4, as: String.self) { text += ", value \"\(value)\"" }
+            if let value = try rows.value(row, 4, as: String.self) {
+                text += ", value \"\(value)\""
+            }
         }
         return text + " [\(try rows.required(row, 5, as: String.self))]"
     }

@@ -18,7 +18,9 @@ enum SetupVerb: Verb {
     static let example = "bulkhead setup --database postgresql://localhost/app"
 
     static func run(_ arguments: Arguments, _ terminal: Terminal) async throws -> ExitStatus {
-        guard arguments.operands.isEmpty else { throw UsageError("setup takes no \(arguments.operands[0])") }
+        guard arguments.operands.isEmpty else {
+            throw UsageError("setup takes no \(arguments.operands[0])")
+        }
         if arguments.has("--print") {
             for version in Schema.versions { try terminal.result(version.sql) }
             return .done
@@ -39,7 +41,9 @@ enum SetupVerb: Verb {
         let thread = ExecutorThread(name: "bulkhead-setup")
         defer { thread.stop() }
         let installed = try await installation.install { await pause($0) }
-        for version in installed { terminal.note("installed version \(version.number), \(version.name)") }
+        for version in installed {
+            terminal.note("installed version \(version.number), \(version.name)")
+        }
         if let role = arguments.text("--grant") {
             try installation.grant(to: role)
             terminal.note("\(role) may run a daemon")
@@ -61,17 +65,23 @@ enum SetupVerb: Verb {
         }
     }
 
-    private static func check(_ installation: Installation, _ terminal: Terminal) throws -> ExitStatus {
+    private static func check(_ installation: Installation, _ terminal: Terminal) throws
+        -> ExitStatus
+    {
         let installed = try installation.installedVersion()
         let newest = Schema.versions.count
-        if terminal.printsJSON { try terminal.result("{\"version\":\(installed),\"newest\":\(newest)}") }
+        if terminal.printsJSON {
+            try terminal.result("{\"version\":\(installed),\"newest\":\(newest)}")
+        }
         do {
             try installation.requireCurrent()
         } catch {
             Terminal.error("\(error)")
             return .failed
         }
-        if !terminal.printsJSON { try terminal.result("the schema bulkhead is current (version \(installed))") }
+        if !terminal.printsJSON {
+            try terminal.result("the schema bulkhead is current (version \(installed))")
+        }
         return .done
     }
 
@@ -85,7 +95,10 @@ enum SetupVerb: Verb {
             guard isatty(0) == 1 else {
                 throw UsageError("--remove asks first, and nobody is there to answer: add --yes")
             }
-            print("This removes the schema bulkhead with all jobs, errors and rejects in it. Type yes to go on: ", terminator: "")
+            print(
+                "This removes the schema bulkhead with all jobs, errors and rejects in it. Type yes to go on: ",
+                terminator: ""
+            )
             fflush(nil)
             guard readLine() == "yes" else {
                 terminal.note("nothing was removed")
@@ -93,7 +106,9 @@ enum SetupVerb: Verb {
             }
         }
         try installation.remove()
-        try terminal.result(terminal.printsJSON ? "{\"removed\":true}" : "the schema bulkhead is removed")
+        try terminal.result(
+            terminal.printsJSON ? "{\"removed\":true}" : "the schema bulkhead is removed"
+        )
         return .done
     }
 }

@@ -50,7 +50,8 @@ enum ShowVerb: Verb {
             )
             guard !row.isEmpty else { throw UnknownJob(id: job.id) }
             let names = [
-                "args", "queue", "priority", "attempt", "of", "host", "batches", "enqueued by", "created", "started",
+                "args", "queue", "priority", "attempt", "of", "host", "batches", "enqueued by",
+                "created", "started",
                 "finished", "due", "tags", "unique key",
             ]
             for (column, name) in names.enumerated() {
@@ -60,7 +61,9 @@ enum ShowVerb: Verb {
             }
         }
         lines.append("  \("progress".padded(to: 14))\(progress(job))")
-        if job.result != nil || job.isFinished { lines.append("  \("result".padded(to: 14))\(job.summary)") }
+        if job.result != nil || job.isFinished {
+            lines.append("  \("result".padded(to: 14))\(job.summary)")
+        }
         return (lines + (try errors(job.id, connection))).joined(separator: "\n")
     }
 

@@ -10,7 +10,12 @@ enum WorkerVerb: Verb {
     static let synopsis = "[--workers N] [--queue NAME[:N]]... [--drain] [--import-root DIR] ..."
     static let options: [Option] = [
         .value("--workers", "N", "jobs side by side (2)"),
-        .value("--queue", "NAME[:N]", "a queue to serve, with at most N workers (default)", repeats: true),
+        .value(
+            "--queue",
+            "NAME[:N]",
+            "a queue to serve, with at most N workers (default)",
+            repeats: true
+        ),
         .flag("--drain", "end when nothing is left to run"),
         .value("--grace", "S", "seconds that a batch may still take after SIGTERM (30)"),
         .value("--import-root", "DIR", "files to import lie below it (the working directory)"),
@@ -19,14 +24,19 @@ enum WorkerVerb: Verb {
         .value("--log-format", "FORMAT", "text or json (text)"),
         .value("--log-level", "LEVEL", "debug, info, warning or error (info)"),
     ]
-    static let example = "bulkhead worker --workers 4 --queue default --queue nightly:1 --import-root /srv/incoming"
+    static let example =
+        "bulkhead worker --workers 4 --queue default --queue nightly:1 --import-root /srv/incoming"
 
     static func run(_ arguments: Arguments, _ terminal: Terminal) async throws -> ExitStatus {
-        guard arguments.operands.isEmpty else { throw UsageError("worker takes no \(arguments.operands[0])") }
+        guard arguments.operands.isEmpty else {
+            throw UsageError("worker takes no \(arguments.operands[0])")
+        }
         let configuration = try configuration(arguments)
         let log = Logger(
-            level: try arguments.choice("--log-level", of: Logger.Level.self) ?? (terminal.isQuiet ? .warning : .info),
-            format: try arguments.choice("--log-format", of: Logger.Format.self) ?? (terminal.printsJSON ? .json : .text)
+            level: try arguments.choice("--log-level", of: Logger.Level.self)
+                ?? (terminal.isQuiet ? .warning : .info),
+            format: try arguments.choice("--log-format", of: Logger.Format.self)
+                ?? (terminal.printsJSON ? .json : .text)
         )
         let root = arguments.text("--import-root") ?? FileManager.default.currentDirectoryPath
         let daemon = Daemon(configuration, handlers: [ImportHandler(importRoot: root)], log: log)
@@ -45,7 +55,9 @@ enum WorkerVerb: Verb {
             address: try Database.address(arguments),
             host: arguments.text("--host") ?? ProcessInfo.processInfo.hostName
         )
-        if let workers = try arguments.number("--workers", in: 1...1000) { configuration.workers = workers }
+        if let workers = try arguments.number("--workers", in: 1...1000) {
+            configuration.workers = workers
+        }
         if let queues = arguments.texts("--queue") { configuration.queues = try queues.map(share) }
         configuration.drains = arguments.has("--drain")
         if let grace = try arguments.seconds("--grace") { configuration.grace = grace }

@@ -187,7 +187,9 @@ struct BatchLoader {
         }
         let column = error.column.flatMap { name in plan.columns.firstIndex { $0.name == name } }
         try reject(row, error, column: column, &outcome)
-        try connection.query("delete from \(unsafe: "pg_temp.\(plan.stage)") where bulkhead_n = \(row)")
+        try connection.query(
+            "delete from \(unsafe: "pg_temp.\(plan.stage)") where bulkhead_n = \(row)"
+        )
     }
 
     private func reject(

@@ -12,7 +12,9 @@ struct CopyRefusal: Equatable {
     /// - Returns: nil when the context does not speak of that COPY.
     init?(_ context: String?, table: String) {
         guard let context,
-            let place = context.split(whereSeparator: \.isNewline).first(where: { $0.contains(table) })
+            let place = context.split(whereSeparator: \.isNewline).first(where: {
+                $0.contains(table)
+            })
         else { return nil }
         // What follows the first double quote is the value, which may look like anything.
         let head = place.split(separator: "\"", omittingEmptySubsequences: false).first ?? place

@@ -19,7 +19,9 @@ struct FeedKey: Sendable {
     init?(_ columns: [(column: ImportTarget.Column, field: Int)]) {
         var parts: [Part] = []
         for (column, field) in columns {
-            guard !column.hasModifier, let form = Form(typeName: column.typeName) else { return nil }
+            guard !column.hasModifier, let form = Form(typeName: column.typeName) else {
+                return nil
+            }
             parts.append(Part(field: field, form: form, isNumber: column.isFeedNumber))
         }
         self.parts = parts

@@ -38,7 +38,9 @@ struct ForeignKey {
         var referencedColumns: [String] = []
         for row in 0..<rows.count {
             let name: String = try rows.required(row, 0)
-            guard let column = plan.columns.firstIndex(where: { $0.name == name }) else { return nil }
+            guard let column = plan.columns.firstIndex(where: { $0.name == name }) else {
+                return nil
+            }
             columns.append(column)
             referencedColumns.append(try rows.required(row, 1))
         }
@@ -46,7 +48,9 @@ struct ForeignKey {
         self.referencedColumns = referencedColumns
         referenced = try rows.required(0, 2)
         if try rows.required(0, 3) {
-            let own = referencedColumns.compactMap { name in plan.columns.firstIndex { $0.name == name } }
+            let own = referencedColumns.compactMap { name in
+                plan.columns.firstIndex { $0.name == name }
+            }
             guard own.count == referencedColumns.count else { return nil }
             ownColumns = own
         } else {
@@ -61,15 +65,20 @@ struct ForeignKey {
             "r.\(quoted(identifier: name)) = s.bulkhead_c\(column + 1)"
         }
         var conditions = present
-        conditions.append("not exists (select from \(referenced) r where \(there.joined(separator: " and ")))")
+        conditions.append(
+            "not exists (select from \(referenced) r where \(there.joined(separator: " and ")))"
+        )
         if let ownColumns {
             let staged = zip(ownColumns, columns).map { own, column in
                 "o.bulkhead_c\(own + 1) = s.bulkhead_c\(column + 1)"
             }
-            conditions.append("not exists (select from \(stage) o where \(staged.joined(separator: " and ")))")
+            conditions.append(
+                "not exists (select from \(stage) o where \(staged.joined(separator: " and ")))"
+            )
         }
         return SQL(
-            unsafe: "delete from \(stage) s where \(conditions.joined(separator: " and ")) returning bulkhead_n"
+            unsafe:
+                "delete from \(stage) s where \(conditions.joined(separator: " and ")) returning bulkhead_n"
         )
     }
 }

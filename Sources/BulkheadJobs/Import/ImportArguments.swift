@@ -41,7 +41,9 @@ struct ImportArguments: Decodable {
             let known = Set(CodingKeys.allCases.map(\.rawValue))
             let given = try args.decode([String: Ignored].self).keys
             if let unknown = given.filter({ !known.contains($0) }).min() {
-                throw JobFailure("unknown argument \(unknown): the arguments are those of bulkhead.import")
+                throw JobFailure(
+                    "unknown argument \(unknown): the arguments are those of bulkhead.import"
+                )
             }
             self = try args.decode()
         } catch let error as DecodingError {

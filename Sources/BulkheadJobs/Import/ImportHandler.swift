@@ -1,5 +1,4 @@
 public import Bulkhead
-
 internal import Postgres
 
 /// Imports files into a table, in committed batches.

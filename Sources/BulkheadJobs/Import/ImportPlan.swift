@@ -145,7 +145,11 @@ struct ImportPlan {
     }
 
     private static func letters(_ number: Int) -> String {
-        String(String(number).map { Character(UnicodeScalar(UInt8(ascii: "a") + UInt8($0.wholeNumberValue ?? 0))) })
+        String(
+            String(number).map {
+                Character(UnicodeScalar(UInt8(ascii: "a") + UInt8($0.wholeNumberValue ?? 0)))
+            }
+        )
     }
 }
 
@@ -180,7 +184,8 @@ extension ImportPlan {
         let staged = columns.indices.map { "bulkhead_c\($0 + 1)" }.joined(separator: ", ")
         let conflict =
             policy == .skip
-            ? "on conflict (\(key.map { quoted(identifier: $0.name) }.joined(separator: ", "))) do nothing" : ""
+            ? "on conflict (\(key.map { quoted(identifier: $0.name) }.joined(separator: ", "))) do nothing"
+            : ""
         return """
             with inserted as (
                 insert into \(unsafe: target.name) (\(unsafe: columnList))

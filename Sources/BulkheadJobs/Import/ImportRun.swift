@@ -72,7 +72,9 @@ final class ImportRun {
     }
 
     /// The next batch is read while the server works on this one.
-    private func loadBatches(of file: OpenFile, from reader: ImportReader, _ plan: ImportPlan) async throws {
+    private func loadBatches(of file: OpenFile, from reader: ImportReader, _ plan: ImportPlan)
+        async throws
+    {
         var pending = reader.batch(rows: sizer.rows, bytes: batchBytes)
         defer { pending.cancel() }
         while true {

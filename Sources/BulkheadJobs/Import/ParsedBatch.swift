@@ -48,8 +48,11 @@ struct ParsedBatch: Sendable {
 
     /// What a good row says in its nth loaded column; nil for NULL.
     func value(of row: Int, column: Int) -> [UInt8]? {
-        var fields = text(of: row).dropLast().split(separator: Byte.tab, omittingEmptySubsequences: false)
-            .dropFirst(column).makeIterator()
+        var fields = text(of: row).dropLast().split(
+            separator: Byte.tab,
+            omittingEmptySubsequences: false
+        )
+        .dropFirst(column).makeIterator()
         guard let field = fields.next(), Array(field) != Array("\\N".utf8) else { return nil }
         return unescaped(field)
     }

@@ -30,7 +30,9 @@ struct Reject: Sendable {
         self.line = line
         self.offset = offset
         self.columnName = columnName
-        self.value = value.map { Self.storable(String(decoding: $0.prefix(Self.keptBytes), as: UTF8.self)) }
+        self.value = value.map {
+            Self.storable(String(decoding: $0.prefix(Self.keptBytes), as: UTF8.self))
+        }
         self.sqlstate = sqlstate
         self.message = Self.storable(message)
         self.raw = Array(raw.prefix(Self.keptBytes))

@@ -1,0 +1,25 @@
+import Bulkhead
+import BulkheadTesting
+import Postgres
+import Testing
+
+struct NoOperation: JobHandler {
+    let kind = "noop"
+    let isSmall = true
+    func run(_ context: JobContext) async throws -> JSONText? { nil }
+}
+
+@Suite struct DaemonTests {
+    @Test func aDaemonDrainsSmallJobs() async throws {
+        try await TestDatabase.with { database in
+            try await database.run("select bulkhead.enqueue('noop') from generate_series(1, 1000)")
+            let daemon = try await TestDaemon.start(database, [NoOperation()]) { $0.drains = true }
+            try await daemon.wait()
+            #expect(
+                try await database.rows("select state, count(*) from bulkhead.job group by 1") == [
+                    ["completed", "1000"]
+                ]
+            )
+        }
+    }
+}
