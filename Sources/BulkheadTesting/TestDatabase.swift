@@ -40,6 +40,15 @@ public struct TestDatabase: Sendable {
         return try result.get()
     }
 
+    /// A database that is there already, on a server of the test's own; installs the schema.
+    ///
+    /// - Throws: What the server says.
+    public static func onServer(_ url: String) async throws -> TestDatabase {
+        let database = TestDatabase(name: "postgres", url: url, address: try DatabaseAddress(url))
+        try await database.session().install()
+        return database
+    }
+
     /// A session of its own, on a thread of its own.
     ///
     /// - Throws: When the server does not take it.

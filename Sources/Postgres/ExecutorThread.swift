@@ -69,12 +69,16 @@ public final class ExecutorThread: SerialExecutor, TaskExecutor, @unchecked Send
     /// Call it from code that runs on this thread; other jobs of the owner run meanwhile.
     public func wait(
         readable descriptor: Int32? = nil,
-        until deadline: ContinuousClock.Instant? = nil
+        until deadline: ContinuousClock.Instant? = nil,
+        isolation: isolated (any Actor)? = #isolation
     ) async -> WakeReason {
+        checkIsolated()
         let id = nextWait
         nextWait += 1
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
+                // Named, so that the closures stay on the owner's thread.
+                _ = isolation
                 waits.append(
                     Wait(
                         id: id,
@@ -91,7 +95,7 @@ public final class ExecutorThread: SerialExecutor, TaskExecutor, @unchecked Send
     }
 
     /// Suspends the owner for a time; returns early when its task is cancelled or it is woken.
-    public func sleep(for duration: Duration) async {
+    public func sleep(for duration: Duration, isolation: isolated (any Actor)? = #isolation) async {
         _ = await wait(until: .now + duration)
     }
 
@@ -138,7 +142,8 @@ public final class ExecutorThread: SerialExecutor, TaskExecutor, @unchecked Send
             runJobs()
             resumeWaits(woken: takeWoken())
             let (mustEnd, mustPoll) = shared.withLock { state in
-                let isIdle = state.jobs.isEmpty && !state.isWoken && state.cancelledWaits.isEmpty
+                let isWoken = state.isWoken && !waits.isEmpty
+                let isIdle = state.jobs.isEmpty && !isWoken && state.cancelledWaits.isEmpty
                 state.isPolling = isIdle
                 return (isIdle && state.isStopping && waits.isEmpty, isIdle)
             }
