@@ -93,11 +93,11 @@ extension Connection {
     }
 
     /// The code in `FATAL:  28P01: password authentication failed`, the last server's where several
-    /// were tried.
+    /// were tried. The word before it is translated; that a code holds a digit tells it from that.
     private static func sqlState(in message: String) -> SQLState? {
-        message.matches(of: /:\s+([0-9A-Z]{5}):\s/).last.map {
-            SQLState(rawValue: String($0.output.1))
-        }
+        message.matches(of: /\b([0-9A-Z]{5}):\s/).map(\.output.1)
+            .last { $0.contains(where: \.isNumber) }
+            .map { SQLState(rawValue: String($0)) }
     }
 
     private static func kind(of state: SQLState?) -> PostgresError.Kind {

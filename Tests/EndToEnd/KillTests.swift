@@ -163,7 +163,11 @@ import Testing
         _ body: (ImportUnderFire) async throws -> Void
     ) async throws {
         if let server {
-            try await ImportUnderFire.with(TestDatabase.onServer(server.url()), rows: Self.rows, body)
+            try await ImportUnderFire.with(
+                TestDatabase.onServer(server.url()),
+                rows: Self.rows,
+                body
+            )
         } else {
             try await TestDatabase.with { database in
                 try await ImportUnderFire.with(database, rows: Self.rows, body)
@@ -188,7 +192,9 @@ struct ImportUnderFire {
         rows: Int,
         _ body: (ImportUnderFire) async throws -> Void
     ) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "bulkhead-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appending(
+            path: "bulkhead-\(UUID().uuidString)"
+        )
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer {
             do {
@@ -200,20 +206,30 @@ struct ImportUnderFire {
         var text = "src_line,val\n"
         for row in 1...rows { text += "\(row),v\(row)\n" }
         try text.write(to: folder.appending(path: "in.csv"), atomically: true, encoding: .utf8)
-        try await database.run("create schema hc; create table hc.row_once (src_line bigint, val text)")
+        try await database.run(
+            "create schema hc; create table hc.row_once (src_line bigint, val text)"
+        )
         let run = ImportUnderFire(
             database: database,
             program: Program(database: database, directory: folder),
             folder: folder,
             rows: rows
         )
-        let enqueued = try await run.program.run("import", "hc.row_once", "in.csv", "--batch", "500")
+        let enqueued = try await run.program.run(
+            "import",
+            "hc.row_once",
+            "in.csv",
+            "--batch",
+            "500"
+        )
         try #require(enqueued.status == 0, "\(enqueued.errors)")
         try await body(run)
     }
 
     func startDaemon(_ options: String...) throws -> Running {
-        try program.start(["worker", "--import-root", folder.path(), "--log-level", "debug"] + options)
+        try program.start(
+            ["worker", "--import-root", folder.path(), "--log-level", "debug"] + options
+        )
     }
 
     /// Numbers of rows at which something dies, in order.
@@ -231,9 +247,14 @@ struct ImportUnderFire {
     /// Waits for the job's end, stops the daemon, and counts.
     func finish(_ daemon: Running) async throws {
         do {
-            try await database.waitUntil("select state = 'completed' from bulkhead.job", within: .seconds(120))
+            try await database.waitUntil(
+                "select state = 'completed' from bulkhead.job",
+                within: .seconds(120)
+            )
         } catch {
-            Issue.record("\(error)\n\(try daemon.errors())\n\(try await database.rows("select * from bulkhead.job_error"))")
+            Issue.record(
+                "\(error)\n\(try daemon.errors())\n\(try await database.rows("select * from bulkhead.job_error"))"
+            )
         }
         daemon.send(SIGTERM)
         #expect(await daemon.end() == 0)

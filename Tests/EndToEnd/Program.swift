@@ -34,7 +34,12 @@ struct Program {
         var environment = ProcessInfo.processInfo.environment
         environment["BULKHEAD_DATABASE_URL"] = database.url
         environment.merge(self.environment) { _, new in new }
-        return try Running(Self.executable, arguments, environment: environment, directory: directory)
+        return try Running(
+            Self.executable,
+            arguments,
+            environment: environment,
+            directory: directory
+        )
     }
 
     /// The program lies beside the tests.
@@ -62,22 +67,41 @@ final class Running: Sendable {
         environment: [String: String],
         directory: URL
     ) throws {
-        files = FileManager.default.temporaryDirectory.appending(path: "bulkhead-run-\(UUID().uuidString)")
+        files = FileManager.default.temporaryDirectory.appending(
+            path: "bulkhead-run-\(UUID().uuidString)"
+        )
         try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         let create = O_WRONLY | O_CREAT | O_TRUNC
-        posix_spawn_file_actions_addopen(&actions, 1, files.appending(path: "out").path(), create, 0o600)
-        posix_spawn_file_actions_addopen(&actions, 2, files.appending(path: "err").path(), create, 0o600)
+        posix_spawn_file_actions_addopen(
+            &actions,
+            1,
+            files.appending(path: "out").path(),
+            create,
+            0o600
+        )
+        posix_spawn_file_actions_addopen(
+            &actions,
+            2,
+            files.appending(path: "err").path(),
+            create,
+            0o600
+        )
         // env becomes the program, in the directory.
-        let words = (["env", "--chdir=\(directory.path())", executable.path()] + arguments).map { strdup($0) } + [nil]
+        let words =
+            (["env", "--chdir=\(directory.path())", executable.path()] + arguments).map {
+                strdup($0)
+            } + [nil]
         let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for copy in words + variables { free(copy) } }
         var pid: pid_t = 0
         let status = posix_spawn(&pid, "/usr/bin/env", &actions, nil, words, variables)
-        guard status == 0 else { throw NotStarted(what: "start of \(executable.path()): error \(status)") }
+        guard status == 0 else {
+            throw NotStarted(what: "start of \(executable.path()): error \(status)")
+        }
         self.pid = pid
         ended = Task { [pid] in await Self.reap(pid) }
     }

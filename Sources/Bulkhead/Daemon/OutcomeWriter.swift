@@ -26,7 +26,7 @@ final class OutcomeWriter {
         let jobs = completed
         completed.removeAll(keepingCapacity: true)
         completedSince = nil
-        _ = await persist("the completion of \(jobs.count) jobs", session) { connection in
+        _ = await persist(jobs, daemon, session) { connection in
             try connection.query("select bulkhead.complete(\(jobs), \(daemon))").count
         }
     }
@@ -37,7 +37,7 @@ final class OutcomeWriter {
     func write(_ outcome: Outcome, of job: Job, daemon: String, session: Session) async -> String? {
         guard let name = outcome.name else { return nil }
         let failure = outcome.failure
-        return await persist("the outcome of job \(job.id)", session) { connection in
+        return await persist([job.id], daemon, session) { connection in
             let row = try connection.query(
                 """
                 select bulkhead.finish(\(job.id), \(job.attempt), \(daemon), \(name), \(outcome.result),
@@ -48,37 +48,47 @@ final class OutcomeWriter {
         }
     }
 
+    /// Tries until it is written: a job left `running` by a daemon that lives would never be rescued.
+    ///
     /// After an answer that was lost, the next try finds it done and is refused like one that came late:
     /// either way there is nothing left to write.
     private func persist<Result>(
-        _ what: String,
+        _ jobs: [Int64],
+        _ daemon: String,
         _ session: Session,
         _ body: (Connection) throws -> Result
     ) async -> Result? {
-        var persistence = Persistence(patience: .seconds(3600))
-        var isRetry = false
+        var persistence = Persistence(patience: .zero)
+        var hasSpoken = false
         while true {
             do {
-                return try body(try session.connection())
+                let connection = try session.connection()
+                do {
+                    return try body(connection)
+                } catch let error as PostgresError where error.kind == .fenced {
+                    // Refused for good, or only until the next heartbeat, as after a restart of the server.
+                    if try !isOurs(jobs, daemon, connection) { return nil }
+                    throw error
+                }
             } catch {
                 session.recover()
-                guard let error = error as? PostgresError, error.kind != .fenced,
-                    case .tryAgain(let delay) = persistence.failed(
-                        error.kind,
-                        took: .zero,
-                        random: .random(in: 0...1)
-                    )
-                else {
-                    let line =
-                        isRetry
-                        ? "\(what) was written before, or is no longer ours"
-                        : "could not write \(what)"
-                    log.warning(line, ["error": "\(error)"])
-                    return nil
+                if !hasSpoken {
+                    log.warning("cannot write how jobs ended: trying on", ["error": "\(error)"])
                 }
-                isRetry = true
-                await thread.sleep(for: delay)
+                hasSpoken = true
+                await thread.sleep(for: persistence.delay(.random(in: 0...1)))
             }
         }
+    }
+
+    private func isOurs(_ jobs: [Int64], _ daemon: String, _ connection: Connection) throws -> Bool
+    {
+        try connection.query(
+            """
+            select exists (
+                select from bulkhead.job
+                where id = any (\(jobs)) and daemon = \(daemon) and state = 'running')
+            """
+        ).required(0, 0)
     }
 }

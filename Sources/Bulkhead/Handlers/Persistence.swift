@@ -38,7 +38,7 @@ struct Persistence {
     }
 
     /// 50 ms, doubling to 5 s, half of it random.
-    private mutating func delay(_ random: Double) -> Duration {
+    mutating func delay(_ random: Double) -> Duration {
         let base = min(5.0, 0.05 * Double(1 << min(failures, 10)))
         failures += 1
         return .seconds(base * (0.5 + random / 2))
