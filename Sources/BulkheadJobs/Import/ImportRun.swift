@@ -33,17 +33,18 @@ final class ImportRun {
         return try JSONText(encoding: progress.totals)
     }
 
-    /// Removes the rejects that an earlier attempt wrote beyond its last batch, when it failed.
+    /// Removes the rejects that an earlier attempt wrote beyond its last batch, when it failed. Inside a
+    /// batch: a worker that woke up too late would else remove those of its successor.
     private func forgetLaterRejects() async throws {
         let rejected = progress.totals.rejected
-        try await context.read { connection in
-            try connection.query(
-                """
-                delete from bulkhead.reject
-                where job = \(context.job.id) and id in (
-                    select id from bulkhead.reject where job = \(context.job.id) order by id offset \(rejected))
-                """
-            )
+        let later: SQL = """
+            select id from bulkhead.reject where job = \(context.job.id) order by id offset \(rejected)
+            """
+        let hasLater = try await context.read { try !$0.query("\(later) limit 1").isEmpty }
+        guard hasLater else { return }
+        try await context.batch { transaction in
+            try transaction.connection.query("delete from bulkhead.reject where id in (\(later))")
+            return context.progress
         }
     }
 
