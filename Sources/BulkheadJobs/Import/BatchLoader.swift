@@ -69,7 +69,8 @@ struct BatchLoader {
                 try connection.copyIn(plan.copyIntoTarget) { try $0.write(batch.text) }
                 try connection.run(script: "set constraints all immediate")
             }
-        } catch let error as PostgresError where isAboutRows(error) {
+        } catch let error as PostgresError where isAboutRows(error) || error.kind == .permanent {
+            // Values may also be refused as names or expressions; the stage tells them from the rest.
             return false
         }
         if plan.target.primaryKey.isEmpty {
@@ -158,8 +159,14 @@ struct BatchLoader {
                 position: position
             )
         }
-        let named = error.column.flatMap { name in plan.columns.firstIndex { $0.name == name } }
-        outcome.refuse(row, error, column: try named ?? stage.blame(row))
+        outcome.refuse(row, error, column: try columnToBlame(for: error, in: row))
+    }
+
+    private func columnToBlame(for error: PostgresError, in row: Int) throws -> Int? {
+        if let name = error.column { return plan.columns.firstIndex { $0.name == name } }
+        guard error.state == .foreignKeyViolation else { return try stage.blame(row) }
+        let key = try ForeignKey(error, plan, connection)
+        return key.flatMap { $0.columns.count == 1 ? $0.columns[0] : nil }
     }
 
     /// Refuses the staged rows that refer to a row that is nowhere, by one statement.

@@ -28,7 +28,15 @@ final class ImportRun {
         }
         try await forgetLaterRejects()
         while progress.checkpoint.file < files.count {
-            try await load(files[progress.checkpoint.file], into: target)
+            let file = files[progress.checkpoint.file]
+            do {
+                try await load(file, into: target)
+            } catch let error as ReadError {
+                throw JobFailure(
+                    error.message,
+                    position: error.line.map { "\(file.name) line \($0)" }
+                )
+            }
         }
         return try JSONText(encoding: progress.totals)
     }

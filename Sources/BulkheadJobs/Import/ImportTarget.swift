@@ -79,7 +79,7 @@ struct ImportTarget {
             from pg_catalog.pg_index i
             cross join lateral unnest(i.indkey) with ordinality as k (attnum, n)
             join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
-            where i.indrelid = \(oid)::oid and i.indisprimary
+            where i.indrelid = \(oid)::oid and i.indisprimary and k.n <= i.indnkeyatts
             order by k.n
             """
         )

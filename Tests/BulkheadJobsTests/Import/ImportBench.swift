@@ -2,6 +2,7 @@ import Bulkhead
 import BulkheadTesting
 import Foundation
 import Postgres
+import Testing
 
 @testable import BulkheadJobs
 
@@ -9,6 +10,7 @@ import Postgres
 struct ImportBench {
     let database: TestDatabase
     let folder: TemporaryDirectory
+    let log = LogFile()
 
     static func with<Result>(
         _ setup: String,
@@ -46,14 +48,55 @@ struct ImportBench {
 
     /// Runs a daemon until nothing is left to do.
     func drain(configure: (inout DaemonConfiguration) -> Void = { _ in }) async throws {
-        let daemon = try await TestDaemon.start(
-            database,
-            [ImportHandler(importRoot: folder.path)]
-        ) { configuration in
+        let daemon = try await startDaemon { configuration in
             configuration.drains = true
             configure(&configuration)
         }
         try await daemon.wait()
+    }
+
+    /// Starts a daemon that goes on until it is told to stop, and then cuts off what it is doing.
+    func startDaemon(
+        configure: (inout DaemonConfiguration) -> Void = { _ in }
+    ) async throws -> TestDaemon {
+        try await TestDaemon.start(
+            database,
+            [ImportHandler(importRoot: folder.path)],
+            log: Logger(level: .debug, descriptor: log.descriptor)
+        ) { configuration in
+            configuration.grace = .zero
+            configure(&configuration)
+        }
+    }
+
+    /// The default of a column, `hc.gate()`, that holds up the row of a number until the gate opens.
+    static func gate(at row: Int) -> String {
+        """
+        create sequence hc.passed;
+        create function hc.gate() returns int language plpgsql as $$
+        begin
+            if nextval('hc.passed') >= \(row) then perform pg_advisory_xact_lock_shared(4711); end if;
+            return 0;
+        end $$;
+        """
+    }
+
+    /// Runs the job until it stands at the gate, and stops the daemon there.
+    func runToGate(_ job: Int64, batches: Int) async throws {
+        let keeper = try await database.session()
+        _ = try await keeper.value("select pg_advisory_lock(4711)")
+        let daemon = try await startDaemon()
+        try await database.waitUntil(
+            """
+            select batches = \(batches) and exists (
+                select from pg_locks where locktype = 'advisory' and objid = 4711 and not granted)
+            from bulkhead.job where id = \(job)
+            """
+        )
+        try await daemon.stop()
+        await keeper.close()
+        let left = try await database.value("select state from bulkhead.job where id = \(job)")
+        #expect(left == "available")
     }
 
     func rows(_ query: String) async throws -> [[String?]] {

@@ -1,5 +1,6 @@
 import BulkheadTesting
 import Foundation
+import Postgres
 import Testing
 
 @testable import BulkheadJobs
