@@ -16,12 +16,17 @@ struct CopyRefusal: Equatable {
                 $0.contains(table)
             })
         else { return nil }
-        // What follows the first double quote is the value, which may look like anything.
-        let head = place.split(separator: "\"", omittingEmptySubsequences: false).first ?? place
+        // What follows the first quotation mark is the value, which may look like anything.
+        let head = place.prefix { !Self.quotationMarks.contains($0) }
         guard let name = head.firstRange(of: table),
             let line = head[name.upperBound...].firstMatch(of: /[0-9]+/).flatMap({ Int($0.output) })
         else { return nil }
         self.line = line
         column = head.firstMatch(of: /bulkhead_c([0-9]+)/).flatMap { Int($0.output.1) }
     }
+
+    /// Those of the languages that the server speaks.
+    private static let quotationMarks: Set<Character> = [
+        "\"", "«", "»", "„", "“", "”", "‚", "‘", "’", "「",
+    ]
 }
