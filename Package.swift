@@ -61,7 +61,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PostgresTests",
-            dependencies: ["Postgres", "BulkheadTesting"],
+            dependencies: ["Postgres", "PostgresServer", "BulkheadTesting"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -71,7 +71,10 @@ let package = Package(
         ),
         .testTarget(
             name: "BulkheadTests",
-            dependencies: ["Bulkhead", "Postgres", "BulkheadTesting"],
+            dependencies: [
+                "Bulkhead", "Migrations", "Postgres", "PostgresServer", "BulkheadTesting",
+            ],
+            exclude: ["Cases"],
             swiftSettings: settings
         ),
         .testTarget(

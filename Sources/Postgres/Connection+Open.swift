@@ -29,9 +29,11 @@ extension Connection {
         let options: [(String, String)] = [
             ("keepalives", "1"), ("keepalives_idle", "10"), ("keepalives_interval", "5"),
             ("keepalives_count", "3"), ("tcp_user_timeout", "30000"),
-            ("fallback_application_name", "bulkhead"), ("client_encoding", "UTF8"),
-            // Last, so that what the user wrote into the address wins.
+            ("fallback_application_name", "bulkhead"),
+            // After what is only a proposal, so that what the user wrote into the address wins.
             ("dbname", address.connectionString),
+            // After the address: all text goes in and out as UTF-8, whatever it says.
+            ("client_encoding", "UTF8"),
         ]
         let keywords = options.map { strdup($0.0) }
         let values = options.map { strdup($0.1) }
@@ -82,10 +84,11 @@ extension Connection {
         -> PostgresError
     {
         var message = oneLine(String(cString: PQerrorMessage(handle)))
+        // Before the password goes, which may be a part of a code.
+        let state = sqlState(in: message)
         if let password = address.password, !password.isEmpty {
             message.replace(password, with: "***")
         }
-        let state = sqlState(in: message)
         if let location = message.firstRange(of: "; LOCATION:") {
             message = String(message[..<location.lowerBound])
         }

@@ -138,7 +138,9 @@ public final class ExecutorThread: SerialExecutor, TaskExecutor, @unchecked Send
             runJobs()
             resumeWaits(woken: takeWoken())
             let (mustEnd, mustPoll) = shared.withLock { state in
-                let isIdle = state.jobs.isEmpty && !state.isWoken && state.cancelledWaits.isEmpty
+                // A wake that nobody waits for is kept for the next wait; the thread rests meanwhile.
+                let mustResume = state.isWoken && !waits.isEmpty || !state.cancelledWaits.isEmpty
+                let isIdle = state.jobs.isEmpty && !mustResume
                 state.isPolling = isIdle
                 return (isIdle && state.isStopping && waits.isEmpty, isIdle)
             }

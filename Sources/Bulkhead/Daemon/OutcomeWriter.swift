@@ -3,12 +3,24 @@ internal import Postgres
 /// Writes how jobs ended: tried again until the server takes it, or says that the job is no longer ours.
 final class OutcomeWriter {
     private let thread: ExecutorThread
+    private let running: RunningJobs
     private let log: Logger
     private var completed: [Int64] = []
     private var completedSince: ContinuousClock.Instant?
 
-    init(thread: ExecutorThread, log: Logger) {
+    private enum Writing<Result> {
+        case written(Result)
+        /// The server takes everything but this.
+        case refused(PostgresError)
+        case notWritten
+    }
+
+    /// How long a daemon that stops waits for a server that is away; then the lease runs out.
+    private static let farewell = Duration.seconds(5)
+
+    init(thread: ExecutorThread, running: RunningJobs, log: Logger) {
         self.thread = thread
+        self.running = running
         self.log = log
     }
 
@@ -35,7 +47,29 @@ final class OutcomeWriter {
     ///
     /// - Returns: The job's state; nil when the job is no longer this daemon's.
     func write(_ outcome: Outcome, of job: Job, daemon: String, session: Session) async -> String? {
-        guard let name = outcome.name else { return nil }
+        switch await put(outcome, job, daemon, session) {
+        case .written(let state): return state
+        case .notWritten: return nil
+        case .refused(let error):
+            // It would run for ever otherwise.
+            let failure = JobFailure(
+                "what the job ended with cannot be stored: \(error.message)",
+                detail: error.detail,
+                sqlstate: error.state?.rawValue
+            )
+            guard case .written(let state) = await put(.failed(failure), job, daemon, session)
+            else { return nil }
+            return state
+        }
+    }
+
+    private func put(
+        _ outcome: Outcome,
+        _ job: Job,
+        _ daemon: String,
+        _ session: Session
+    ) async -> Writing<String> {
+        guard let name = outcome.name else { return .notWritten }
         let failure = outcome.failure
         return await persist("the outcome of job \(job.id)", session) { connection in
             let row = try connection.query(
@@ -54,31 +88,46 @@ final class OutcomeWriter {
         _ what: String,
         _ session: Session,
         _ body: (Connection) throws -> Result
-    ) async -> Result? {
+    ) async -> Writing<Result> {
         var persistence = Persistence(patience: .seconds(3600))
-        var isRetry = false
+        var failedSince: ContinuousClock.Instant?
         while true {
             do {
-                return try body(try session.connection())
+                return .written(try body(try session.connection()))
             } catch {
                 session.recover()
-                guard let error = error as? PostgresError, error.kind != .fenced,
+                let since = failedSince ?? .now
+                if let error = error as? PostgresError, error.kind != .fenced,
+                    !running.isStopping || .now - since < Self.farewell,
                     case .tryAgain(let delay) = persistence.failed(
                         error.kind,
                         took: .zero,
                         random: .random(in: 0...1)
                     )
-                else {
-                    let line =
-                        isRetry
-                        ? "\(what) was written before, or is no longer ours"
-                        : "could not write \(what)"
-                    log.warning(line, ["error": "\(error)"])
-                    return nil
+                {
+                    failedSince = since
+                    await thread.sleep(for: delay)
+                    continue
                 }
-                isRetry = true
-                await thread.sleep(for: delay)
+                return notWritten(what, error, isRetry: failedSince != nil)
             }
+        }
+    }
+
+    private func notWritten<Result>(
+        _ what: String,
+        _ error: any Error,
+        isRetry: Bool
+    ) -> Writing<Result> {
+        let kind = (error as? PostgresError)?.kind
+        let line =
+            isRetry && kind == .fenced
+            ? "\(what) was written before, or is no longer ours" : "could not write \(what)"
+        log.warning(line, ["error": "\(error)"])
+        switch (kind, error as? PostgresError) {
+        case (.badData, let error?), (.permanent, let error?), (.conflict, let error?):
+            return .refused(error)
+        default: return .notWritten
         }
     }
 }
