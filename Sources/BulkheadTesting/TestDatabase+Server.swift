@@ -1,5 +1,5 @@
-package import PostgresServer
 internal import Postgres
+package import PostgresServer
 
 extension TestDatabase {
     /// A database on a server of the test's own, with the service schema installed.

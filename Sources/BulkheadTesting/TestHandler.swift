@@ -17,7 +17,13 @@ public struct TestHandler: JobHandler {
         isSmall: Bool = false,
         _ body: @escaping @Sendable (JobContext) async throws -> Void
     ) {
-        self.init(kind, isSmall: isSmall, returning: { try await body($0); return nil })
+        self.init(
+            kind,
+            isSmall: isSmall,
+            returning: {
+                try await body($0); return nil
+            }
+        )
     }
 
     /// Makes a handler whose jobs run the closure, which returns their result.

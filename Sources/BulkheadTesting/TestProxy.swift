@@ -22,8 +22,9 @@ package final class TestProxy: Sendable {
     /// - Parameter database: A database whose server listens on a local socket.
     /// - Throws: `TimedOut` when the system has no socket left.
     package init(to database: TestDatabase) throws {
-        guard let host = URLComponents(string: database.url)?.queryItems?
-            .first(where: { $0.name == "host" })?.value
+        guard
+            let host = URLComponents(string: database.url)?.queryItems?
+                .first(where: { $0.name == "host" })?.value
         else { throw TimedOut(what: "the server has no local socket") }
         target = host + "/.s.PGSQL.5432"
         directory = "/tmp/bhp" + UUID().uuidString.prefix(8)

@@ -98,9 +98,10 @@ extension Connection {
     /// The code in `FATAL:  28P01: password authentication failed`, the last server's where several
     /// were tried.
     private static func sqlState(in message: String) -> SQLState? {
-        message.matches(of: /:\s+([0-9A-Z]{5}):\s/).last.map {
-            SQLState(rawValue: String($0.output.1))
-        }
+        // Every code has a digit, and no word for FATAL has one. What follows a code is not taken along:
+        // it may be in front of the next one.
+        let codes = message.matches(of: /:\s+([0-9A-Z]{5})(?=:\s)/).map(\.output.1)
+        return codes.last { $0.contains(where: \.isNumber) }.map { SQLState(rawValue: String($0)) }
     }
 
     private static func kind(of state: SQLState?) -> PostgresError.Kind {

@@ -38,7 +38,8 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         for (index, value) in values.enumerated() where value?.holdsNUL == true {
             throw PostgresError(
                 state: .characterNotInRepertoire,
-                message: "parameter $\(index + 1) holds a NUL character, which no text of the server can"
+                message:
+                    "parameter $\(index + 1) holds a NUL character, which no text of the server can"
             )
         }
         if pieces.contains(where: \.holdsNUL) {

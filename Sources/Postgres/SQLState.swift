@@ -53,7 +53,12 @@ extension SQLState {
 
 /// Matches a code against another, or a class (`08000`, `22000`, ...) against all of its members.
 public func ~= (pattern: SQLState, value: SQLState?) -> Bool {
-    guard let value else { return false }
+    value.map { pattern ~= $0 } ?? false
+}
+
+/// Matches a code against another, or a class against all of its members; for a code that is there the
+/// standard library's own operator would be taken, which knows no classes.
+public func ~= (pattern: SQLState, value: SQLState) -> Bool {
     if pattern.rawValue.hasSuffix("000") && pattern.errorClass == value.errorClass { return true }
     return pattern == value
 }

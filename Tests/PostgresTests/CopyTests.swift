@@ -18,7 +18,9 @@ import Testing
                 }
                 #expect(taken == 3)
                 var out = ""
-                try connection.copyOut("copy t to stdout") { out += String(decoding: $0, as: UTF8.self) }
+                try connection.copyOut("copy t to stdout") {
+                    out += String(decoding: $0, as: UTF8.self)
+                }
                 #expect(out == "1\tone\n2\tt\\two\n3\t\\N\n")
             }
         }
@@ -75,7 +77,8 @@ import Testing
                 }
                 var rows = 0
                 #expect(throws: Oops.self) {
-                    try connection.copyOut("copy (select generate_series(1, 100000)) to stdout") { _ in
+                    try connection.copyOut("copy (select generate_series(1, 100000)) to stdout") {
+                        _ in
                         rows += 1
                         if rows == 10 { throw Oops() }
                     }

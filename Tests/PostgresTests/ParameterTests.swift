@@ -14,7 +14,9 @@ import Testing
     @Test(arguments: texts)
     func aTextComesBackAsItWent(_ text: String) async throws {
         try await TestDatabase.with(hasSchema: false) { database in
-            let row = try await database.rows("select \(text), \([text, "", text])::text[] = array[$1, '', $1]")
+            let row = try await database.rows(
+                "select \(text), \([text, "", text])::text[] = array[$1, '', $1]"
+            )
             #expect(row == [[text, "t"]])
         }
     }
@@ -62,7 +64,10 @@ import Testing
                 for refused in [
                     { try connection.query("insert into seen values (\(text))").count },
                     { try connection.query("insert into seen values (\([text])::text)").count },
-                    { try connection.pipeline(["insert into seen values (1)", "select \(text)"]).count },
+                    {
+                        try connection.pipeline(["insert into seen values (1)", "select \(text)"])
+                            .count
+                    },
                 ] {
                     let error = #expect(throws: PostgresError.self) { _ = try refused() }
                     #expect(error?.kind == .badData)
@@ -86,7 +91,7 @@ import Testing
         try await TestDatabase.with(hasSchema: false) { database in
             try await database.session().use { connection in
                 var list: SQL = "\(0)"
-                for value in 1...65_535 { list = "\(list), \(value)" }
+                for _ in 0..<16 { list = "\(list), \(list)" }
                 let statement: SQL = "select \(list)"
                 for refused in [
                     { try connection.query(statement).count },

@@ -51,7 +51,8 @@ struct LogLine {
 
     /// What would end the line, or speak to the terminal.
     private static func mustEscape(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.properties.generalCategory == .control || scalar == "\u{2028}" || scalar == "\u{2029}"
+        scalar.properties.generalCategory == .control || scalar == "\u{2028}"
+            || scalar == "\u{2029}"
     }
 
     /// - Parameters:

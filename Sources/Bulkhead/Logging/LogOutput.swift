@@ -29,9 +29,15 @@ final class LogOutput: Sendable {
                 return
             }
             if dropped > 0 {
-                let loss = LogLine(format, time, .warning, "log lines were lost: nobody read them", [
-                    ("lines", "\(dropped)")
-                ])
+                let loss = LogLine(
+                    format,
+                    time,
+                    .warning,
+                    "log lines were lost: nobody read them",
+                    [
+                        ("lines", "\(dropped)")
+                    ]
+                )
                 if put(loss) { dropped = 0 }
             }
             if !put(line) { dropped += 1 }
