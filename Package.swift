@@ -69,7 +69,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PostgresTests",
-            dependencies: ["Postgres", "BulkheadTesting"],
+            dependencies: ["Postgres", "PostgresServer", "BulkheadTesting"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -79,7 +79,10 @@ let package = Package(
         ),
         .testTarget(
             name: "BulkheadTests",
-            dependencies: ["Bulkhead", "Postgres", "BulkheadTesting"],
+            dependencies: [
+                "Bulkhead", "Migrations", "Postgres", "PostgresServer", "BulkheadTesting",
+            ],
+            exclude: ["Cases"],
             swiftSettings: settings
         ),
         .testTarget(

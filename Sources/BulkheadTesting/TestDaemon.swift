@@ -45,7 +45,12 @@ public final class TestDaemon: Sendable {
         try await run.value
     }
 
-    /// Waits for its end: it was told to drain.
+    /// Tells it to stop and does not wait.
+    public func beginStop() {
+        daemon.stop()
+    }
+
+    /// Waits for its end: it was told to stop or to drain.
     ///
     /// - Throws: What ended it.
     public func wait() async throws {

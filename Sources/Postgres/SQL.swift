@@ -33,6 +33,20 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         return text
     }
 
+    /// A C string ends at a NUL, so that the server would be given less than was meant.
+    func requireNoNUL() throws(PostgresError) {
+        for (index, value) in values.enumerated() where value?.holdsNUL == true {
+            throw PostgresError(
+                state: .characterNotInRepertoire,
+                message:
+                    "parameter $\(index + 1) holds a NUL character, which no text of the server can"
+            )
+        }
+        if pieces.contains(where: \.holdsNUL) {
+            throw .misuse("the statement holds a NUL character")
+        }
+    }
+
     /// Collects the text and the parameters.
     public struct Interpolation: StringInterpolationProtocol {
         fileprivate var sql = SQL(unsafe: "")
@@ -69,5 +83,12 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         public mutating func appendInterpolation(unsafe fragment: String) {
             appendLiteral(fragment)
         }
+    }
+}
+
+extension String {
+    fileprivate var holdsNUL: Bool {
+        var text = self
+        return text.withUTF8 { $0.contains(0) }
     }
 }

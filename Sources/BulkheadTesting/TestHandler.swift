@@ -1,0 +1,48 @@
+public import Bulkhead
+
+/// A handler made of a closure.
+public struct TestHandler: JobHandler {
+    public let kind: String
+    public let isSmall: Bool
+    private let body: @Sendable (JobContext) async throws -> JSONText?
+
+    /// Makes a handler whose jobs run the closure and have no result.
+    ///
+    /// - Parameters:
+    ///   - kind: The kind of job that it runs.
+    ///   - isSmall: Whether a worker may be given many of them at once.
+    ///   - body: What a job does.
+    public init(
+        _ kind: String,
+        isSmall: Bool = false,
+        _ body: @escaping @Sendable (JobContext) async throws -> Void
+    ) {
+        self.init(
+            kind,
+            isSmall: isSmall,
+            returning: {
+                try await body($0); return nil
+            }
+        )
+    }
+
+    /// Makes a handler whose jobs run the closure, which returns their result.
+    ///
+    /// - Parameters:
+    ///   - kind: The kind of job that it runs.
+    ///   - isSmall: Whether a worker may be given many of them at once.
+    ///   - body: What a job does.
+    public init(
+        _ kind: String,
+        isSmall: Bool = false,
+        returning body: @escaping @Sendable (JobContext) async throws -> JSONText?
+    ) {
+        self.kind = kind
+        self.isSmall = isSmall
+        self.body = body
+    }
+
+    public func run(_ context: JobContext) async throws -> JSONText? {
+        try await body(context)
+    }
+}
