@@ -11,7 +11,9 @@ public final class TestDaemon: Sendable {
     /// - Parameters:
     ///   - database: Where it works.
     ///   - handlers: What it can do.
+    ///   - log: Where it writes its log.
     ///   - configure: Changes the usual settings.
+    /// - Returns: The running daemon.
     /// - Throws: When it cannot start.
     public static func start(
         _ database: TestDatabase,

@@ -16,7 +16,10 @@ public struct TestDatabase: Sendable {
 
     /// Makes a database, runs the closure with it, and drops it.
     ///
-    /// - Parameter hasSchema: Whether the service schema is installed.
+    /// - Parameters:
+    ///   - hasSchema: Whether the service schema is installed.
+    ///   - body: The test.
+    /// - Returns: What the closure returns.
     /// - Throws: What the closure or the server throws.
     public static func with<Result>(
         hasSchema: Bool = true,

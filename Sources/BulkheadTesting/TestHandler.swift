@@ -2,7 +2,9 @@ public import Bulkhead
 
 /// A handler made of a closure.
 public struct TestHandler: JobHandler {
+    /// The kind of job.
     public let kind: String
+    /// False unless the handler says otherwise.
     public let isSmall: Bool
     private let body: @Sendable (JobContext) async throws -> JSONText?
 
@@ -42,6 +44,7 @@ public struct TestHandler: JobHandler {
         self.body = body
     }
 
+    /// Runs a job.
     public func run(_ context: JobContext) async throws -> JSONText? {
         try await body(context)
     }

@@ -21,8 +21,7 @@ struct BatchLoader {
         var rejects: [Reject]
     }
 
-    /// - Parameters:
-    ///   - rejectsLeft: How many rejects the job may still have.
+    /// Prepares to load a batch of a file, of which so many rows may still be rejected.
     init(
         _ batch: ParsedBatch,
         _ plan: ImportPlan,
@@ -105,8 +104,10 @@ struct BatchLoader {
         }
     }
 
-    /// Copies the rows, in as large pieces as go through. A refused row names its line; what stands
-    /// before it is good, so the whole takes two passes at most, however many are bad.
+    /// Copies the rows, in as large pieces as go through.
+    ///
+    /// A refused row names its line; what stands before it is good, so the whole takes two passes
+    /// at most, however many are bad.
     private func stage(_ outcome: inout Outcome) throws {
         var next = 0
         var piece = batch.rows.count
@@ -154,7 +155,7 @@ struct BatchLoader {
     /// Moves staged rows into the table; a range that is refused is halved until the rows to blame are
     /// alone.
     ///
-    /// - Parameter settling: Whether deferred constraints are checked for each range.
+    /// With `settling`, deferred constraints are checked for each range.
     private func insert(_ rows: ClosedRange<Int>, _ outcome: inout Outcome, settling: Bool) throws {
         do {
             try savepoint {
