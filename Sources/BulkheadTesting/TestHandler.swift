@@ -19,13 +19,22 @@ public struct TestHandler: JobHandler {
         isSmall: Bool = false,
         _ body: @escaping @Sendable (JobContext) async throws -> Void
     ) {
-        self.init(
-            kind,
-            isSmall: isSmall,
-            returning: {
-                try await body($0); return nil
-            }
-        )
+        self.kind = kind
+        self.isSmall = isSmall
+        self.body = { context in
+            try await body(context)
+            return nil
+        }
+    }
+
+    private init(
+        kind: String,
+        isSmall: Bool,
+        body: @escaping @Sendable (JobContext) async throws -> JSONText?
+    ) {
+        self.kind = kind
+        self.isSmall = isSmall
+        self.body = body
     }
 
     /// Makes a handler whose jobs run the closure, which returns their result.
@@ -34,14 +43,13 @@ public struct TestHandler: JobHandler {
     ///   - kind: The kind of job that it runs.
     ///   - isSmall: Whether a worker may be given many of them at once.
     ///   - body: What a job does.
-    public init(
+    /// - Returns: The handler.
+    public static func returning(
         _ kind: String,
         isSmall: Bool = false,
-        returning body: @escaping @Sendable (JobContext) async throws -> JSONText?
-    ) {
-        self.kind = kind
-        self.isSmall = isSmall
-        self.body = body
+        _ body: @escaping @Sendable (JobContext) async throws -> JSONText?
+    ) -> TestHandler {
+        TestHandler(kind: kind, isSmall: isSmall, body: body)
     }
 
     /// Runs a job.

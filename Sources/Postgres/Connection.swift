@@ -172,7 +172,8 @@ public final class Connection {
     func connectionError() -> PostgresError {
         let message = oneLine(String(cString: PQerrorMessage(handle)))
         // What libpq refuses by itself, too many parameters for instance, leaves the session as it was.
-        guard isLost else { return .misuse(message) }
+        // A socket that failed while it was written to is known to be lost only once it is read.
+        if !isLost, PQconsumeInput(handle) == 1, !isLost { return .misuse(message) }
         return .lost(message.isEmpty ? "the connection to the server was lost" : message)
     }
 

@@ -113,7 +113,7 @@ import Testing
 
         try await server.stop(.immediate)
         let gone = await #expect(throws: PostgresError.self) { try await admin.run("select 1") }
-        #expect(gone?.kind == .connectionLost)
+        #expect(gone?.kind == .connectionLost, "\(String(describing: gone))")
         #expect(try refusal(server.url())?.kind == .unavailable)
         // While it starts, every refusal is one that ends by itself.
         let start = Task { try await server.start() }
