@@ -13,6 +13,6 @@ extension [Double] {
 }
 
 /// A number with so many digits behind the point.
-func shown(_ number: Double, _ digits: Int = 2) -> String {
+func figure(_ number: Double, _ digits: Int = 2) -> String {
     String(format: "%.\(digits)f", number)
 }

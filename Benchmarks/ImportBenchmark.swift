@@ -54,8 +54,8 @@ struct ImportBenchmark {
             let staged = try load(file, into: "staged", server, folder)
             measured.append(Round(psql: psql, direct: direct, staged: staged))
             print(
-                "  round \(round): \\copy \(shown(psql.seconds)) s, import \(shown(direct.seconds)) s,"
-                    + " import through the temporary table \(shown(staged.seconds)) s"
+                "  round \(round): \\copy \(figure(psql.seconds)) s, import \(figure(direct.seconds)) s,"
+                    + " import through the temporary table \(figure(staged.seconds)) s"
             )
         }
         report("import", measured.map { ($0.psql, $0.direct) })
@@ -67,8 +67,8 @@ struct ImportBenchmark {
         let rate = Double(rows) / pairs.map(\.ours.seconds).median
         let peak = pairs.map(\.ours.peakMebibytes).max() ?? 0
         print(
-            "\(name): \(shown(ratio)) of the speed of \\copy (median), \(Int(rate)) rows/s,"
-                + " peak memory of the daemon \(shown(peak, 1)) MiB"
+            "\(name): \(figure(ratio)) of the speed of \\copy (median), \(Int(rate)) rows/s,"
+                + " peak memory of the daemon \(figure(peak, 1)) MiB"
         )
     }
 

@@ -66,8 +66,8 @@ struct QueueBenchmark {
         daemon.stop()
         try await running.value
         print(
-            "queue, idle: a job starts \(shown(delays.percentile(0.5))) ms (p50), "
-                + "\(shown(delays.percentile(0.95))) ms (p95), \(shown(delays.percentile(0.99))) ms (p99) "
+            "queue, idle: a job starts \(figure(delays.percentile(0.5))) ms (p50), "
+                + "\(figure(delays.percentile(0.95))) ms (p95), \(figure(delays.percentile(0.99))) ms (p99) "
                 + "after the commit of its enqueue; \(delays.count) jobs, one at a time"
         )
     }
