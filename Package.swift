@@ -15,6 +15,7 @@ let package = Package(
     name: "bulkhead",
     products: [
         .executable(name: "bulkhead", targets: ["BulkheadCLI"]),
+        .executable(name: "bulkhead-benchmarks", targets: ["BulkheadBenchmarks"]),
         .library(name: "Bulkhead", targets: ["Bulkhead"]),
         .library(name: "BulkheadJobs", targets: ["BulkheadJobs"]),
         .library(name: "BulkheadTesting", targets: ["BulkheadTesting"]),
@@ -49,6 +50,13 @@ let package = Package(
         ),
         .target(name: "PostgresServer", swiftSettings: settings),
         .executableTarget(
+            name: "BulkheadBenchmarks",
+            dependencies: ["Bulkhead", "Postgres", "PostgresServer"],
+            path: "Benchmarks",
+            exclude: ["run.sh"],
+            swiftSettings: settings
+        ),
+        .executableTarget(
             name: "private-server",
             dependencies: ["PostgresServer"],
             path: "Sources/PrivateServer",
@@ -61,7 +69,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PostgresTests",
-            dependencies: ["Postgres", "BulkheadTesting"],
+            dependencies: ["Postgres", "PostgresServer", "BulkheadTesting"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -71,7 +79,10 @@ let package = Package(
         ),
         .testTarget(
             name: "BulkheadTests",
-            dependencies: ["Bulkhead", "Postgres", "BulkheadTesting"],
+            dependencies: [
+                "Bulkhead", "Migrations", "Postgres", "PostgresServer", "BulkheadTesting",
+            ],
+            exclude: ["Cases"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -45,6 +45,10 @@ begin
         raise exception 'priority must be a number; lower runs first' using errcode = '22023';
     elsif coalesce(enqueue.max_attempts, 0) < 1 then
         raise exception 'max_attempts must be at least 1' using errcode = '22023';
+    elsif length(enqueue.unique_key) > 512 then
+        raise exception 'unique_key must have at most 512 characters' using errcode = '22023';
+    elsif enqueue.host = '' then
+        raise exception 'host must have a name; null lets every host run the job' using errcode = '22023';
     elsif enqueue.run_at is not null and enqueue.run_in is not null then
         raise exception 'give run_at or run_in, not both' using errcode = '22023';
     elsif not isfinite(due) then

@@ -84,6 +84,7 @@ begin
     update bulkhead.job j set state = 'available' from due where j.id = due.id;
     if found then
         claim.after_priority := null;
+        claim.after_id := null;
     end if;
 
     select j.id, j.priority, j.kind, j.attempt into first
@@ -312,8 +313,10 @@ end $$;
 
 -- Takes the next running job after the given id whose daemon is gone. First ends the server process
 -- that still holds the job's lock: one that a frozen client left inside COPY ends by nothing else.
--- Returns no row when there is no such job; state is null for one that could not be taken.
-create function bulkhead.rescue(after bigint) returns table (job bigint, state text, was text)
+-- Returns no row when there is no such job; state is null for one that could not be taken. With only_ended
+-- a lease that has merely run out is left: just after a restart of the server all of them have.
+create function bulkhead.rescue(after bigint, only_ended boolean default false)
+returns table (job bigint, state text, was text)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -324,7 +327,8 @@ begin
     select j.id, j.daemon, coalesce(d.host || ' pid ' || d.pid, 'an unknown daemon') as was into lost
     from bulkhead.job j left join bulkhead.daemon d on d.id = j.daemon
     where j.state = 'running' and j.id > rescue.after
-      and (d.id is null or d.lease_expires_at <= clock_timestamp())
+      and (d.id is null or d.lease_expires_at <=
+           case when rescue.only_ended then '-infinity' else clock_timestamp() end)
     order by j.id limit 1;
     if not found then
         return;
@@ -417,5 +421,7 @@ begin
     select array_agg(removed.id) into gone from removed;
     delete from bulkhead.job_error e where e.job = any (gone);
     delete from bulkhead.reject r where r.job = any (gone);
+    -- One that came as the job ended.
+    delete from bulkhead.request r where r.job = any (gone);
     return last;
 end $$;

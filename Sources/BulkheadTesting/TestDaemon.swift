@@ -11,7 +11,9 @@ public final class TestDaemon: Sendable {
     /// - Parameters:
     ///   - database: Where it works.
     ///   - handlers: What it can do.
+    ///   - log: Where it writes its log.
     ///   - configure: Changes the usual settings.
+    /// - Returns: The running daemon.
     /// - Throws: When it cannot start.
     public static func start(
         _ database: TestDatabase,
@@ -45,7 +47,12 @@ public final class TestDaemon: Sendable {
         try await run.value
     }
 
-    /// Waits for its end: it was told to drain.
+    /// Tells it to stop and does not wait.
+    public func beginStop() {
+        daemon.stop()
+    }
+
+    /// Waits for its end: it was told to stop or to drain.
     ///
     /// - Throws: What ended it.
     public func wait() async throws {

@@ -16,13 +16,18 @@ public struct TestDatabase: Sendable {
 
     /// Makes a database, runs the closure with it, and drops it.
     ///
-    /// - Parameter hasSchema: Whether the service schema is installed.
+    /// - Parameters:
+    ///   - hasSchema: Whether the service schema is installed.
+    ///   - body: The test.
+    /// - Returns: What the closure returns.
     /// - Throws: What the closure or the server throws.
     public static func with<Result>(
         hasSchema: Bool = true,
         _ body: (TestDatabase) async throws -> Result
     ) async throws -> Result {
         let server = try await TestServer.shared
+        await TestServer.places.take()
+        defer { TestServer.places.giveBack() }
         let name = "test_" + UUID().uuidString.lowercased().filter { $0 != "-" }
         let template = hasSchema ? try await server.template : "template0"
         let admin = try await TestSession.open(server.address(of: "postgres"))

@@ -11,6 +11,8 @@ public final class Canceller: Sendable {
     private struct State: @unchecked Sendable {
         // Safe: libpq documents PQcancel as usable from any thread; the handle is freed under the lock.
         var handle: OpaquePointer?
+        /// Compared only, never used.
+        var connection: OpaquePointer?
         var isRunning = false
         var isRequested = false
     }
@@ -19,7 +21,7 @@ public final class Canceller: Sendable {
     public init() {}
 
     deinit {
-        detach()
+        state.withLock { PQfreeCancel($0.handle) }
     }
 
     /// Cancels the statement that runs, or the next one; blocks until the server has been told.
@@ -47,14 +49,18 @@ public final class Canceller: Sendable {
         state.withLock { state in
             PQfreeCancel(state.handle)
             state.handle = PQgetCancel(connection)
+            state.connection = connection
             state.isRunning = false
         }
     }
 
-    func detach() {
+    /// Lets go of a connection that ends, unless another one has taken its place.
+    func detach(_ connection: OpaquePointer) {
         state.withLock { state in
+            guard state.connection == connection else { return }
             PQfreeCancel(state.handle)
             state.handle = nil
+            state.connection = nil
             state.isRunning = false
         }
     }

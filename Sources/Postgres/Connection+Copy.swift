@@ -10,9 +10,8 @@ extension Connection {
     /// - Throws: What the server answered, or what the closure threw.
     @discardableResult
     public func copyIn(_ sql: SQL, _ body: (borrowing CopyWriter) throws -> Void) throws -> Int {
-        try beginStatement()
+        try beginCopy(sql, PGRES_COPY_IN)
         defer { endStatement() }
-        PQclear(try checked(PQexec(handle, sql.text)))
         do {
             try body(CopyWriter(connection: self))
         } catch {
@@ -30,13 +29,13 @@ extension Connection {
 
     /// Receives the data of a `copy ... to stdout` statement, one row of the format at a time.
     public func copyOut(_ sql: SQL, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
-        try beginStatement()
+        try beginCopy(sql, PGRES_COPY_OUT)
         defer { endStatement() }
-        PQclear(try checked(PQexec(handle, sql.text)))
         var failure: (any Error)?
         while true {
             var buffer: UnsafeMutablePointer<CChar>?
             let length = PQgetCopyData(handle, &buffer, 0)
+            if length == -2 { failure = failure ?? connectionError() }
             guard length >= 0 else { break }
             defer { PQfreemem(buffer) }
             // After a failure the rest is still read, so that the session can go on.
@@ -47,8 +46,36 @@ extension Connection {
                 failure = error
             }
         }
+        // The server's own error says more than a socket that it closed.
         try endCopy()
         if let failure { throw failure }
+    }
+
+    /// Starts a COPY; on a failure the statement is over.
+    private func beginCopy(_ sql: SQL, _ direction: ExecStatusType) throws(PostgresError) {
+        try sql.requireNoNUL()
+        guard sql.values.isEmpty else { throw .misuse("a COPY statement takes no parameters") }
+        try beginStatement()
+        let result = PQexec(handle, sql.text)
+        if PQresultStatus(result) == direction {
+            PQclear(result)
+            return
+        }
+        defer { endStatement() }
+        PQclear(try checked(result))
+        throw .misuse("the statement is not a COPY of the right direction")
+    }
+
+    /// Ends a COPY that nobody is going to work off.
+    func abandonCopy() {
+        _ = PQputCopyEnd(handle, "nobody writes to this COPY")
+        var buffer: UnsafeMutablePointer<CChar>?
+        while PQgetCopyData(handle, &buffer, 0) > 0 { PQfreemem(buffer) }
+        while let result = PQgetResult(handle) {
+            let status = PQresultStatus(result)
+            PQclear(result)
+            if status == PGRES_COPY_IN || status == PGRES_COPY_OUT { abandonCopy() }
+        }
     }
 
     @discardableResult

@@ -2,7 +2,9 @@ internal import CLibPQ
 internal import Glibc
 
 extension Connection {
-    /// Connects within a time limit. libpq gives no SQLSTATE for a refused connection but inside a
+    /// Connects within a time limit.
+    ///
+    /// The library libpq gives no SQLSTATE for a refused connection but inside a
     /// verbose message, so it is read from there; that works in any language of the server.
     static func connect(
         _ address: DatabaseAddress,
@@ -29,9 +31,11 @@ extension Connection {
         let options: [(String, String)] = [
             ("keepalives", "1"), ("keepalives_idle", "10"), ("keepalives_interval", "5"),
             ("keepalives_count", "3"), ("tcp_user_timeout", "30000"),
-            ("fallback_application_name", "bulkhead"), ("client_encoding", "UTF8"),
-            // Last, so that what the user wrote into the address wins.
+            ("fallback_application_name", "bulkhead"),
+            // After what is only a proposal, so that what the user wrote into the address wins.
             ("dbname", address.connectionString),
+            // After the address: all text goes in and out as UTF-8, whatever it says.
+            ("client_encoding", "UTF8"),
         ]
         let keywords = options.map { strdup($0.0) }
         let values = options.map { strdup($0.1) }
@@ -82,10 +86,11 @@ extension Connection {
         -> PostgresError
     {
         var message = oneLine(String(cString: PQerrorMessage(handle)))
+        // Before the password goes, which may be a part of a code.
+        let state = sqlState(in: message)
         if let password = address.password, !password.isEmpty {
             message.replace(password, with: "***")
         }
-        let state = sqlState(in: message)
         if let location = message.firstRange(of: "; LOCATION:") {
             message = String(message[..<location.lowerBound])
         }
@@ -93,11 +98,12 @@ extension Connection {
     }
 
     /// The code in `FATAL:  28P01: password authentication failed`, the last server's where several
-    /// were tried. The word before it is translated; that a code holds a digit tells it from that.
+    /// were tried.
     private static func sqlState(in message: String) -> SQLState? {
-        message.matches(of: /\b([0-9A-Z]{5}):\s/).map(\.output.1)
-            .last { $0.contains(where: \.isNumber) }
-            .map { SQLState(rawValue: String($0)) }
+        // Every code has a digit, and no word for FATAL has one. What follows a code is not taken along:
+        // it may be in front of the next one.
+        let codes = message.matches(of: /:\s+([0-9A-Z]{5})(?=:\s)/).map(\.output.1)
+        return codes.last { $0.contains(where: \.isNumber) }.map { SQLState(rawValue: String($0)) }
     }
 
     private static func kind(of state: SQLState?) -> PostgresError.Kind {

@@ -1,7 +1,9 @@
 internal import CLibPQ
 internal import Glibc
 
-/// One session with the server. It belongs to the actor or function that opened it and never leaves it.
+/// One session with the server.
+///
+/// It belongs to the actor or function that opened it and never leaves it.
 ///
 /// Calls block: an actor that owns a connection runs on a `ExecutorThread`.
 public final class Connection {
@@ -34,7 +36,7 @@ public final class Connection {
     }
 
     deinit {
-        canceller.detach()
+        canceller.detach(handle)
         PQfinish(handle)
     }
 
@@ -55,6 +57,7 @@ public final class Connection {
     /// - Throws: What the server answered; `connectionLost` when it is not known whether it was done.
     @discardableResult
     public func query(_ sql: SQL) throws(PostgresError) -> Rows {
+        try sql.requireNoNUL()
         try canceller.begin()
         defer { canceller.end() }
         let result = withParameters(of: sql) { count, values in
@@ -68,6 +71,7 @@ public final class Connection {
     /// Outside an open transaction the server runs them in one.
     @discardableResult
     public func run(script: String) throws(PostgresError) -> Rows {
+        try SQL(unsafe: script).requireNoNUL()
         try canceller.begin()
         defer { canceller.end() }
         return Rows(try checked(PQexec(handle, script)))
@@ -78,31 +82,62 @@ public final class Connection {
     /// The first that fails ends the series; its error is thrown.
     @discardableResult
     public func pipeline(_ statements: [SQL]) throws(PostgresError) -> Rows {
+        for statement in statements { try statement.requireNoNUL() }
         try canceller.begin()
         defer { canceller.end() }
         guard PQenterPipelineMode(handle) == 1 else { throw connectionError() }
-        for statement in statements {
+        var refusal: PostgresError?
+        for statement in statements where refusal == nil {
             let sent = withParameters(of: statement) { count, values in
                 PQsendQueryParams(handle, statement.text, count, nil, values, nil, nil, 0)
             }
-            guard sent == 1 else { throw connectionError() }
+            if sent != 1 { refusal = connectionError() }
         }
         guard PQpipelineSync(handle) == 1 else { throw connectionError() }
-        return try endPipeline()
+        let rows = try endPipeline()
+        // libpq itself refused a statement: those before it were run.
+        if let refusal { throw refusal }
+        return rows
     }
 
     /// Runs the closure in a transaction, which is committed when it returns and rolled back when it throws.
+    ///
+    /// - Throws: What the closure or the server threw; also when the closure returned although one of its
+    ///   statements had failed, since the server then commits nothing.
     public func transaction<Result>(
         _ body: (Connection) throws -> Result
     ) throws -> Result {
-        try pipeline(settings.isLocal ? ["begin", settings.statement] : ["begin"])
+        try begin()
         do {
             let result = try body(self)
+            guard PQtransactionStatus(handle) != PQTRANS_INERROR else {
+                throw PostgresError(
+                    state: .failedTransaction,
+                    message: "a statement of the transaction had failed: nothing was committed"
+                )
+            }
             try run(script: "commit")
             return result
         } catch {
             try rollback()
             throw error
+        }
+    }
+
+    private func begin() throws(PostgresError) {
+        guard settings.isLocal else {
+            try run(script: "begin")
+            return
+        }
+        // Said in the statement itself: the settings come too late for the transaction they are made in.
+        do throws(PostgresError) {
+            try pipeline([
+                "begin isolation level read committed read write", settings.statement,
+            ])
+        } catch {
+            // A standby, which can be read.
+            guard error.state == .featureNotSupported else { throw error }
+            try pipeline(["begin isolation level read committed", settings.statement])
         }
     }
 
@@ -122,8 +157,12 @@ public final class Connection {
     /// Takes over a result, and throws what it says when it is an error.
     func checked(_ result: OpaquePointer?) throws(PostgresError) -> OpaquePointer? {
         switch PQresultStatus(result) {
-        case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_EMPTY_QUERY:
+        case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
             return result
+        case PGRES_COPY_IN, PGRES_COPY_OUT:
+            PQclear(result)
+            abandonCopy()
+            throw .misuse("a COPY from stdin or to stdout needs copyIn or copyOut")
         default:
             defer { PQclear(result) }
             throw error(of: result)
@@ -131,8 +170,11 @@ public final class Connection {
     }
 
     func connectionError() -> PostgresError {
-        let message = String(cString: PQerrorMessage(handle))
-        return .lost(message.isEmpty ? "the connection to the server was lost" : oneLine(message))
+        let message = oneLine(String(cString: PQerrorMessage(handle)))
+        // What libpq refuses by itself, too many parameters for instance, leaves the session as it was.
+        // A socket that failed while it was written to is known to be lost only once it is read.
+        if !isLost, PQconsumeInput(handle) == 1, !isLost { return .misuse(message) }
+        return .lost(message.isEmpty ? "the connection to the server was lost" : message)
     }
 
     private func endPipeline() throws(PostgresError) -> Rows {
@@ -148,15 +190,23 @@ public final class Connection {
             if status == PGRES_PIPELINE_SYNC {
                 PQclear(result)
                 break
-            } else if status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK {
+            } else if status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK
+                || status == PGRES_EMPTY_QUERY
+            {
                 PQclear(last)
                 last = result
+            } else if status == PGRES_COPY_IN || status == PGRES_COPY_OUT {
+                // libpq cannot end a COPY in a pipeline, so the session ends.
+                PQclear(result)
+                shutdown(PQsocket(handle), Int32(SHUT_RDWR))
+                failure = failure ?? .misuse("a pipeline cannot hold a COPY")
+                break
             } else {
                 if failure == nil { failure = error(of: result) }
                 PQclear(result)
             }
         }
-        if !isLost { PQexitPipelineMode(handle) }
+        if !isLost, PQexitPipelineMode(handle) != 1 { failure = failure ?? connectionError() }
         if failure == nil, isLost { failure = connectionError() }
         if let failure {
             PQclear(last)

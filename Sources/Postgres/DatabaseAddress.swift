@@ -13,14 +13,10 @@ public struct DatabaseAddress: Sendable, CustomStringConvertible {
     /// - Throws: When libpq cannot read it. The message repeats nothing of the text, which may hold a
     ///   password.
     public init(_ text: String = "") throws(PostgresError) {
-        let text =
-            text.contains("=") || text.contains("://") || text.isEmpty ? text : "dbname='\(text)'"
-        guard let parsed = PQconninfoParse(text, nil) else {
-            throw .misuse(
-                "the database address cannot be read: expected postgresql://user@host:port/database; "
-                    + "characters like @ : / ? # % in a password are written %40 %3A %2F %3F %23 %25"
-            )
-        }
+        let text = text.contains("=") || text.isEmpty ? text : try Self.complete(text)
+        guard !text.utf8.contains(0), !Self.hasStrayAt(text),
+            let parsed = PQconninfoParse(text, nil)
+        else { throw Self.unreadable }
         defer { PQconninfoFree(parsed) }
         var options: [String: String] = [:]
         var option = parsed
@@ -37,6 +33,32 @@ public struct DatabaseAddress: Sendable, CustomStringConvertible {
         }
         connectionString = text
         self.options = options
+    }
+
+    private static var unreadable: PostgresError {
+        .misuse(
+            "the database address cannot be read: expected postgresql://user@host:port/database; "
+                + "characters like @ : / ? # % in a password are written %40 %3A %2F %3F %23 %25"
+        )
+    }
+
+    /// A word alone is the name of a database.
+    ///
+    /// One that looks like a URL with a slip in it is not taken for one: it may hold a password,
+    /// and a database's name is shown.
+    private static func complete(_ text: String) throws(PostgresError) -> String {
+        if text.contains("://") { return text }
+        guard !text.contains("@"), !text.contains("/") else { throw unreadable }
+        return "dbname='\(text.replacing("\\", with: "\\\\").replacing("'", with: "\\'"))'"
+    }
+
+    /// Whether a URL has an @ only behind its first slash: then libpq takes the start of a password
+    /// with a slash in it for the port, and the rest for the database.
+    private static func hasStrayAt(_ text: String) -> Bool {
+        guard let scheme = text.firstRange(of: "://") else { return false }
+        let address = text[scheme.upperBound...].prefix { $0 != "?" }
+        let slash = address.firstIndex(of: "/") ?? address.endIndex
+        return address[slash...].contains("@")
     }
 
     /// The password that the address itself holds, to be hidden wherever the address is shown.

@@ -7,23 +7,29 @@ internal import Glibc
 /// and never one of the shared pool. As a task executor it also runs the nonisolated code that such an
 /// actor calls.
 public final class ExecutorThread: SerialExecutor, TaskExecutor, @unchecked Sendable {
-    // Safe: `shared` is behind its lock; `waits` is touched only by jobs and by the loop, which both run
-    // on this one thread; `doorbell` never changes.
+    // Safe: `shared` is behind its lock; `doorbell` never changes.
     private let shared: Lock<Shared>
     private let doorbell: Int32
-    private var waits: [Wait] = []
-    private var nextWait: UInt64 = 0
 
     private struct Shared {
         var jobs: [UnownedJob] = []
         var thread: pthread_t?
         var isPolling = false
         var isWoken = false
-        var cancelledWaits: [UInt64] = []
+        var waits: [Wait] = []
+        var nextWait: UInt64 = 0
+        var cancelledWaits: Set<UInt64> = []
         var isStopping = false
+
+        /// Takes out the waits that end now.
+        mutating func take(where ends: (Wait) -> Bool) -> [Wait] {
+            let taken = waits.filter(ends)
+            if !taken.isEmpty { waits.removeAll(where: ends) }
+            return taken
+        }
     }
 
-    private struct Wait {
+    fileprivate struct Wait {
         let id: UInt64
         let descriptor: Int32?
         let deadline: ContinuousClock.Instant?
@@ -66,41 +72,57 @@ public final class ExecutorThread: SerialExecutor, TaskExecutor, @unchecked Send
 
     /// Suspends the owner until the descriptor can be read, the deadline passes, or someone wakes it.
     ///
-    /// Call it from code that runs on this thread; other jobs of the owner run meanwhile.
+    /// Other jobs of the owner run meanwhile.
     public func wait(
         readable descriptor: Int32? = nil,
         until deadline: ContinuousClock.Instant? = nil,
         isolation: isolated (any Actor)? = #isolation
     ) async -> WakeReason {
-        checkIsolated()
-        let id = nextWait
-        nextWait += 1
+        let id = shared.withLock { state in
+            state.nextWait += 1
+            return state.nextWait
+        }
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                // Named, so that the closures stay on the owner's thread.
-                _ = isolation
-                waits.append(
-                    Wait(
-                        id: id,
-                        descriptor: descriptor,
-                        deadline: deadline,
-                        continuation: continuation
-                    )
+            // Keeps the closure on the owner's executor: without it, it would run on the shared pool, and
+            // a pool that is busy would hold up the owner.
+            _ = isolation
+            return await withCheckedContinuation { continuation in
+                let wait = Wait(
+                    id: id,
+                    descriptor: descriptor,
+                    deadline: deadline,
+                    continuation: continuation
                 )
+                // A task that is cancelled from here on finds the wait; one that was before is seen here.
+                let (isAdded, mustRing) = shared.withLock { state in
+                    guard !Task.isCancelled else { return (false, false) }
+                    state.waits.append(wait)
+                    return (true, state.isPolling)
+                }
+                if !isAdded { continuation.resume(returning: .woken) }
+                if mustRing { ring() }
             }
         } onCancel: {
-            shared.withLock { $0.cancelledWaits.append(id) }
-            ring()
+            let isWaiting = shared.withLock { state in
+                guard state.waits.contains(where: { $0.id == id }) else { return false }
+                state.cancelledWaits.insert(id)
+                return true
+            }
+            if isWaiting { ring() }
         }
     }
 
     /// Suspends the owner for a time; returns early when its task is cancelled or it is woken.
-    public func sleep(for duration: Duration, isolation: isolated (any Actor)? = #isolation) async {
+    public func sleep(
+        for duration: Duration,
+        isolation: isolated (any Actor)? = #isolation
+    ) async {
         _ = await wait(until: .now + duration)
     }
 
     // MARK: Executor
 
+    /// Takes a job of the owner.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let mustRing = shared.withLock {
@@ -110,14 +132,17 @@ public final class ExecutorThread: SerialExecutor, TaskExecutor, @unchecked Send
         if mustRing { ring() }
     }
 
+    /// The thread as the executor of an actor.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         UnownedSerialExecutor(ordinary: self)
     }
 
+    /// Traps when the caller runs elsewhere.
     public func checkIsolated() {
         precondition(isCurrent, "called from another thread than the owner's")
     }
 
+    /// Whether the caller runs on this thread.
     public func isIsolatingCurrentContext() -> Bool? {
         isCurrent
     }
@@ -140,15 +165,19 @@ public final class ExecutorThread: SerialExecutor, TaskExecutor, @unchecked Send
         shared.withLock { $0.thread = pthread_self() }
         while true {
             runJobs()
-            resumeWaits(woken: takeWoken())
-            let (mustEnd, mustPoll) = shared.withLock { state in
-                let isWoken = state.isWoken && !waits.isEmpty
-                let isIdle = state.jobs.isEmpty && !isWoken && state.cancelledWaits.isEmpty
+            resumeWoken()
+            let (mustEnd, waits) = shared.withLock { state -> (Bool, [Wait]?) in
+                // A wake that nobody waits for is kept for the next wait; the thread rests meanwhile.
+                let mustResume =
+                    state.isWoken && !state.waits.isEmpty || !state.cancelledWaits.isEmpty
+                let isIdle = state.jobs.isEmpty && !mustResume
                 state.isPolling = isIdle
-                return (isIdle && state.isStopping && waits.isEmpty, isIdle)
+                return (
+                    isIdle && state.isStopping && state.waits.isEmpty, isIdle ? state.waits : nil
+                )
             }
             if mustEnd { return }
-            if mustPoll { poll() }
+            if let waits { poll(waits) }
         }
     }
 
@@ -169,14 +198,14 @@ public final class ExecutorThread: SerialExecutor, TaskExecutor, @unchecked Send
         }
     }
 
-    private func poll() {
+    private func poll(_ waits: [Wait]) {
         var descriptors = [pollfd(fd: doorbell, events: Int16(POLLIN), revents: 0)]
         for wait in waits {
             if let descriptor = wait.descriptor {
                 descriptors.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
             }
         }
-        _ = Glibc.poll(&descriptors, nfds_t(descriptors.count), pollTimeout)
+        _ = Glibc.poll(&descriptors, nfds_t(descriptors.count), pollTimeout(waits))
         shared.withLock { $0.isPolling = false }
         drainDoorbell()
         let readable = Set(descriptors.dropFirst().filter { $0.revents != 0 }.map(\.fd))
@@ -186,33 +215,26 @@ public final class ExecutorThread: SerialExecutor, TaskExecutor, @unchecked Send
     }
 
     /// Milliseconds until the nearest deadline, rounded up; -1 when there is none.
-    private var pollTimeout: Int32 {
+    private func pollTimeout(_ waits: [Wait]) -> Int32 {
         guard let nearest = waits.compactMap(\.deadline).min() else { return -1 }
         let left = nearest - .now
         guard left > .zero else { return 0 }
         return Int32(min(left / .milliseconds(1), 3_600_000).rounded(.up))
     }
 
-    private func takeWoken() -> (all: Bool, ids: [UInt64]) {
-        shared.withLock { state in
-            let isWoken = state.isWoken && !waits.isEmpty
-            if isWoken { state.isWoken = false }
+    private func resumeWoken() {
+        let woken = shared.withLock { state in
+            let all = state.isWoken && !state.waits.isEmpty
+            if all { state.isWoken = false }
             let ids = state.cancelledWaits
             state.cancelledWaits.removeAll()
-            return (isWoken, ids)
+            return all || !ids.isEmpty ? state.take { all || ids.contains($0.id) } : []
         }
+        for wait in woken { wait.continuation.resume(returning: .woken) }
     }
 
-    private func resumeWaits(woken: (all: Bool, ids: [UInt64])) {
-        if woken.all || !woken.ids.isEmpty {
-            resume(.woken) { woken.all || woken.ids.contains($0.id) }
-        }
-    }
-
-    private func resume(_ reason: WakeReason, where matches: (Wait) -> Bool) {
-        let ready = waits.filter(matches)
-        guard !ready.isEmpty else { return }
-        waits.removeAll(where: matches)
+    private func resume(_ reason: WakeReason, where ends: (Wait) -> Bool) {
+        let ready = shared.withLock { $0.take(where: ends) }
         for wait in ready { wait.continuation.resume(returning: reason) }
     }
 

@@ -63,7 +63,8 @@ extension PostgresError.Kind {
     /// The kind of a code, from the classes of PostgreSQL's appendix A.
     public init(_ state: SQLState?) {
         switch state {
-        case .connectionException, .adminShutdown, .crashShutdown, .idleInTransactionTimeout:
+        case .connectionException, .adminShutdown, .crashShutdown, .idleInTransactionTimeout,
+            .transactionTimeout, .idleSessionTimeout:
             self = .connectionLost
         case .cannotConnectNow, .tooManyConnections, .readOnlyTransaction:
             self = .unavailable

@@ -23,7 +23,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         pieces = [text]
     }
 
-    /// The text with `$1`, `$2`, ... where the values go.
+    /// The text with `$1`, `$2` and so on where the values go.
     var text: String {
         var text = pieces[0]
         for (index, piece) in pieces.dropFirst().enumerated() {
@@ -31,6 +31,20 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
             text += piece
         }
         return text
+    }
+
+    /// A C string ends at a NUL, so that the server would be given less than was meant.
+    func requireNoNUL() throws(PostgresError) {
+        for (index, value) in values.enumerated() where value?.holdsNUL == true {
+            throw PostgresError(
+                state: .characterNotInRepertoire,
+                message:
+                    "parameter $\(index + 1) holds a NUL character, which no text of the server can"
+            )
+        }
+        if pieces.contains(where: \.holdsNUL) {
+            throw .misuse("the statement holds a NUL character")
+        }
     }
 
     /// Collects the text and the parameters.
@@ -69,5 +83,12 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         public mutating func appendInterpolation(unsafe fragment: String) {
             appendLiteral(fragment)
         }
+    }
+}
+
+extension String {
+    fileprivate var holdsNUL: Bool {
+        var text = self
+        return text.withUTF8 { $0.contains(0) }
     }
 }

@@ -18,7 +18,10 @@ extension SQLState {
     package static let connectionFailure = SQLState(rawValue: "08006")
     package static let cannotEstablishConnection = SQLState(rawValue: "08001")
     package static let readOnlyTransaction = SQLState(rawValue: "25006")
+    package static let failedTransaction = SQLState(rawValue: "25P02")
     package static let idleInTransactionTimeout = SQLState(rawValue: "25P03")
+    package static let transactionTimeout = SQLState(rawValue: "25P04")
+    package static let featureNotSupported = SQLState(rawValue: "0A000")
     package static let invalidTextRepresentation = SQLState(rawValue: "22P02")
     package static let characterNotInRepertoire = SQLState(rawValue: "22021")
     package static let badCopyFileFormat = SQLState(rawValue: "22P04")
@@ -42,6 +45,7 @@ extension SQLState {
     package static let adminShutdown = SQLState(rawValue: "57P01")
     package static let crashShutdown = SQLState(rawValue: "57P02")
     package static let cannotConnectNow = SQLState(rawValue: "57P03")
+    package static let idleSessionTimeout = SQLState(rawValue: "57P05")
     package static let raiseException = SQLState(rawValue: "P0001")
     /// Ours: the job, its attempt or the daemon's lease is no longer the caller's.
     package static let fenced = SQLState(rawValue: "BH002")
@@ -49,7 +53,12 @@ extension SQLState {
 
 /// Matches a code against another, or a class (`08000`, `22000`, ...) against all of its members.
 public func ~= (pattern: SQLState, value: SQLState?) -> Bool {
-    guard let value else { return false }
+    value.map { pattern ~= $0 } ?? false
+}
+
+/// Matches a code against another, or a class against all of its members; for a code that is there the
+/// standard library's own operator would be taken, which knows no classes.
+public func ~= (pattern: SQLState, value: SQLState) -> Bool {
     if pattern.rawValue.hasSuffix("000") && pattern.errorClass == value.errorClass { return true }
     return pattern == value
 }

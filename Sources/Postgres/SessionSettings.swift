@@ -40,8 +40,11 @@ public struct SessionSettings: Sendable {
             ('lock_timeout', \(milliseconds(lockTimeout))),
             ('statement_timeout', \(milliseconds(statementTimeout))),
             ('idle_in_transaction_session_timeout', \(milliseconds(idleInTransactionTimeout))),
+            ('idle_session_timeout', '0'), ('transaction_timeout', '0'),
             ('application_name', \(applicationName))
         ) as setting (name, value)
+        -- A server may be too old to know a setting.
+        where current_setting(name, true) is not null
         """
     }
 

@@ -42,7 +42,6 @@ public final class Daemon: Sendable {
     ///   it waits for a server that goes away.
     public func run(ready: @Sendable () -> Void = {}) async throws {
         try await heartbeat.start()
-        try await maintenance.rescue()
         await withDiscardingTaskGroup { group in
             group.addTask(executorPreference: heartbeat.thread) { await self.heartbeat.run() }
             group.addTask(executorPreference: maintenance.thread) { await self.maintenance.run() }

@@ -10,6 +10,7 @@ actor Maintenance {
     private let configuration: DaemonConfiguration
     private let log: Logger
     private var isStopping = false
+    private var hasLookedForEnded = false
     private var nextCleaning: ContinuousClock.Instant = .now
     private lazy var session = Session(
         configuration.address,
@@ -32,9 +33,13 @@ actor Maintenance {
         while !isStopping {
             do {
                 _ = try session.connection()
+                if !hasLookedForEnded {
+                    try rescue(onlyEnded: true)
+                    hasLookedForEnded = true
+                }
                 // After a restart of the server all leases look over, until the daemons have beaten again.
                 if let openedAt = session.openedAt, .now - openedAt >= configuration.heartbeat * 2 {
-                    try rescue()
+                    try rescue(onlyEnded: false)
                     try clean()
                 }
             } catch {
@@ -52,10 +57,15 @@ actor Maintenance {
     }
 
     /// Takes every job whose daemon is gone.
-    func rescue() throws {
+    ///
+    /// With `onlyEnded`, a lease must have been ended, since its process is known to be gone; one that
+    /// has merely run out does not count then.
+    private func rescue(onlyEnded: Bool) throws {
         var after: Int64 = 0
         while !isStopping {
-            let row = try session.connection().query("select * from bulkhead.rescue(\(after))")
+            let row = try session.connection().query(
+                "select * from bulkhead.rescue(\(after), \(onlyEnded))"
+            )
             if row.isEmpty { return }
             after = try row.required(0, 0)
             let line = log.with("job", after).with("was", try row.required(0, 2, as: String.self))

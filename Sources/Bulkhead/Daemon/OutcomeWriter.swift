@@ -3,12 +3,24 @@ internal import Postgres
 /// Writes how jobs ended: tried again until the server takes it, or says that the job is no longer ours.
 final class OutcomeWriter {
     private let thread: ExecutorThread
+    private let running: RunningJobs
     private let log: Logger
     private var completed: [Int64] = []
     private var completedSince: ContinuousClock.Instant?
 
-    init(thread: ExecutorThread, log: Logger) {
+    private enum Writing<Result> {
+        case written(Result)
+        /// The server takes everything but this.
+        case refused(PostgresError)
+        case notWritten
+    }
+
+    /// How long a daemon that stops waits for a server that is away; then the lease runs out.
+    private static let farewell = Duration.seconds(5)
+
+    init(thread: ExecutorThread, running: RunningJobs, log: Logger) {
         self.thread = thread
+        self.running = running
         self.log = log
     }
 
@@ -35,7 +47,29 @@ final class OutcomeWriter {
     ///
     /// - Returns: The job's state; nil when the job is no longer this daemon's.
     func write(_ outcome: Outcome, of job: Job, daemon: String, session: Session) async -> String? {
-        guard let name = outcome.name else { return nil }
+        switch await put(outcome, job, daemon, session) {
+        case .written(let state): return state
+        case .notWritten: return nil
+        case .refused(let error):
+            // It would run for ever otherwise.
+            let failure = JobFailure(
+                "what the job ended with cannot be stored: \(error.message)",
+                detail: error.detail,
+                sqlstate: error.state?.rawValue
+            )
+            guard case .written(let state) = await put(.failed(failure), job, daemon, session)
+            else { return nil }
+            return state
+        }
+    }
+
+    private func put(
+        _ outcome: Outcome,
+        _ job: Job,
+        _ daemon: String,
+        _ session: Session
+    ) async -> Writing<String> {
+        guard let name = outcome.name else { return .notWritten }
         let failure = outcome.failure
         return await persist([job.id], daemon, session) { connection in
             let row = try connection.query(
@@ -57,32 +91,52 @@ final class OutcomeWriter {
         _ daemon: String,
         _ session: Session,
         _ body: (Connection) throws -> Result
-    ) async -> Result? {
+    ) async -> Writing<Result> {
         var persistence = Persistence(patience: .zero)
-        var hasSpoken = false
+        var failedSince: ContinuousClock.Instant?
         while true {
             do {
-                let connection = try session.connection()
-                do {
-                    return try body(connection)
-                } catch let error as PostgresError where error.kind == .fenced {
-                    // Refused for good, or only until the next heartbeat, as after a restart of the server.
-                    if try !isOurs(jobs, daemon, connection) { return nil }
-                    throw error
-                }
+                return try write(jobs, daemon, try session.connection(), body)
             } catch {
                 session.recover()
-                if !hasSpoken {
+                if failedSince == nil {
                     log.warning("cannot write how jobs ended: trying on", ["error": "\(error)"])
                 }
-                hasSpoken = true
+                let since = failedSince ?? .now
+                failedSince = since
+                if running.isStopping, .now - since > Self.farewell { return .notWritten }
                 await thread.sleep(for: persistence.delay(.random(in: 0...1)))
             }
         }
     }
 
-    private func isOurs(_ jobs: [Int64], _ daemon: String, _ connection: Connection) throws -> Bool
-    {
+    private func write<Result>(
+        _ jobs: [Int64],
+        _ daemon: String,
+        _ connection: Connection,
+        _ body: (Connection) throws -> Result
+    ) throws -> Writing<Result> {
+        do {
+            return .written(try body(connection))
+        } catch let error as PostgresError {
+            switch error.kind {
+            case .fenced:
+                // Refused for good, or only until the next heartbeat, as after a restart of the server.
+                guard try isOurs(jobs, daemon, connection) else { return .notWritten }
+                throw error
+            case .badData, .permanent, .conflict:
+                return .refused(error)
+            case .connectionLost, .unavailable, .transient, .cancelled, .permission:
+                throw error
+            }
+        }
+    }
+
+    private func isOurs(
+        _ jobs: [Int64],
+        _ daemon: String,
+        _ connection: Connection
+    ) throws -> Bool {
         try connection.query(
             """
             select exists (

@@ -10,6 +10,7 @@ actor Scheduler {
     private let incarnation: Incarnation
     private let kinds: [String]
     private let smallKinds: [String]
+    private let workers: Int
     private let running: RunningJobs
     private let log: Logger
     private var idle: [Worker]
@@ -25,6 +26,9 @@ actor Scheduler {
         ),
         prepare: { connection throws(PostgresError) in try connection.listen("bulkhead_job") }
     )
+
+    /// Due jobs that a claim left, because someone holds their rows, are not asked for more often.
+    private static let shortestWait = Duration.milliseconds(100)
 
     /// The most small jobs that one worker is given at once.
     private static let bunch = 100
@@ -42,7 +46,8 @@ actor Scheduler {
         smallKinds = handlers.filter { $0.value.isSmall }.keys.sorted()
         self.running = running
         self.log = log
-        idle = (1...max(1, configuration.workers)).map { number in
+        workers = max(1, configuration.workers)
+        idle = (1...workers).map { number in
             Worker(
                 number: number,
                 configuration: configuration,
@@ -87,10 +92,12 @@ actor Scheduler {
 
     /// Claims only what can start now: one job, or one bunch of small ones, for each idle worker.
     private func claim(into group: inout DiscardingTaskGroup) throws {
-        while let worker = idle.last, let (queue, jobs) = try claimFromNextQueue() {
+        while let worker = idle.last {
+            // The id under which they are claimed, which may be a former one when they run.
+            let daemon = incarnation.id
+            guard let (queue, jobs) = try claimFromNextQueue(daemon: daemon) else { return }
             idle.removeLast()
             busy[queue, default: 0] += 1
-            let daemon = incarnation.id
             group.addTask(executorPreference: worker.thread) {
                 await worker.run(jobs, daemon: daemon)
                 await self.release(worker, queue: queue)
@@ -105,11 +112,11 @@ actor Scheduler {
     }
 
     /// Asks the queues in turn, so that a long one does not keep the others waiting.
-    private func claimFromNextQueue() throws -> (queue: String, jobs: [Job])? {
+    private func claimFromNextQueue(daemon: String) throws -> (queue: String, jobs: [Job])? {
         for offset in 0..<configuration.queues.count {
             let share = configuration.queues[(nextQueue + offset) % configuration.queues.count]
-            guard busy[share.name, default: 0] < share.limit ?? .max else { continue }
-            let jobs = try claim(from: share.name)
+            guard hasRoom(share) else { continue }
+            let jobs = try claim(from: share.name, daemon: daemon)
             if !jobs.isEmpty {
                 nextQueue = (nextQueue + offset + 1) % configuration.queues.count
                 return (share.name, jobs)
@@ -118,12 +125,16 @@ actor Scheduler {
         return nil
     }
 
-    private func claim(from queue: String) throws -> [Job] {
+    private func hasRoom(_ share: DaemonConfiguration.QueueShare) -> Bool {
+        busy[share.name, default: 0] < share.limit ?? .max
+    }
+
+    private func claim(from queue: String, daemon: String) throws -> [Job] {
         var watermark = watermarks[queue] ?? Watermark(now: .now)
         defer { watermarks[queue] = watermark }
         let start = watermark.start(now: .now)
-        var jobs = try claim(from: queue, after: start)
-        if jobs.isEmpty, start != nil { jobs = try claim(from: queue, after: nil) }
+        var jobs = try claim(from: queue, daemon: daemon, after: start)
+        if jobs.isEmpty, start != nil { jobs = try claim(from: queue, daemon: daemon, after: nil) }
         watermark.claimed(
             last: jobs.last.map { Watermark.Key(priority: $0.priority, id: $0.id) },
             isShort: jobs.isEmpty || (jobs.count > 1 && jobs.count < Self.bunch)
@@ -131,10 +142,14 @@ actor Scheduler {
         return jobs
     }
 
-    private func claim(from queue: String, after key: Watermark.Key?) throws -> [Job] {
+    private func claim(
+        from queue: String,
+        daemon: String,
+        after key: Watermark.Key?
+    ) throws -> [Job] {
         let rows = try session.connection().query(
             """
-            select * from bulkhead.claim(\(incarnation.id), \(queue), \(kinds), \(smallKinds),
+            select * from bulkhead.claim(\(daemon), \(queue), \(kinds), \(smallKinds),
                 \(configuration.host), \(Self.bunch), \(key?.priority), \(key?.id))
             """
         )
@@ -148,10 +163,10 @@ actor Scheduler {
         let connection = try session.connection()
         var wait = configuration.poll
         if !idle.isEmpty {
-            let queues = configuration.queues.map(\.name)
+            let queues = configuration.queues.filter(hasRoom).map(\.name)
             let row = try connection.query("select bulkhead.next_due(\(queues))")
             if let due = try row.value(0, 0, as: Double.self) {
-                wait = min(wait, .seconds(max(0, due)))
+                wait = min(wait, max(.seconds(due), Self.shortestWait))
             }
             if configuration.drains { wait = min(wait, .seconds(1)) }
         }
@@ -176,7 +191,7 @@ actor Scheduler {
     }
 
     private func isDrained() throws -> Bool {
-        guard configuration.drains, idle.count == configuration.workers else { return false }
+        guard configuration.drains, idle.count == workers else { return false }
         let queues = configuration.queues.map(\.name)
         let row = try session.connection().query(
             "select bulkhead.has_work(\(queues), \(kinds), \(configuration.host), '5 seconds')"
@@ -189,12 +204,12 @@ actor Scheduler {
     /// Lets the workers end their batches and hand back the rest; past the grace period what they are
     /// doing is cancelled.
     private func finishWorkers() async {
-        for control in running.all { control.stopAfterBatch(.handedBack) }
+        running.stopAfterBatch()
         let end = ContinuousClock.now + configuration.grace
-        while idle.count < configuration.workers, .now < end {
+        while idle.count < workers, .now < end {
             _ = await thread.wait(until: end)
         }
-        if idle.count < configuration.workers {
+        if idle.count < workers {
             log.warning("grace period over: cancelling what still runs")
             for control in running.all { control.stopNow(.handedBack) }
         }

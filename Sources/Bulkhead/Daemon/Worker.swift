@@ -13,7 +13,7 @@ actor Worker {
     private let canceller = Canceller()
     /// Kept open for small jobs; any other job has one of its own, so that it leaves nothing behind.
     private var sharedSession: Session?
-    private lazy var outcomes = OutcomeWriter(thread: thread, log: log)
+    private lazy var outcomes = OutcomeWriter(thread: thread, running: running, log: log)
 
     init(
         number: Int,
@@ -139,7 +139,8 @@ actor Worker {
                 lockTimeout: .seconds(2),
                 idleInTransactionTimeout: .seconds(60)
             ),
-            canceller: canceller
+            canceller: canceller,
+            waitsForServer: true
         )
     }
 }

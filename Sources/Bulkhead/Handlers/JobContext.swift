@@ -1,6 +1,8 @@
 public import Postgres
 
-/// What a handler needs to run one job. It belongs to the worker and never leaves it.
+/// What a handler needs to run one job.
+///
+/// It belongs to the worker and never leaves it.
 public final class JobContext {
     /// The job, as it was claimed.
     public let job: Job
@@ -76,6 +78,7 @@ public final class JobContext {
 
     private func persist<Result>(_ body: (Connection) throws -> Result) async throws -> Result {
         var persistence = Persistence(patience: patience)
+        var isAway = false
         while true {
             try checkInterruption()
             let start = ContinuousClock.now
@@ -88,6 +91,10 @@ public final class JobContext {
                 switch persistence.failed(error.kind, took: took, random: .random(in: 0...1)) {
                 case .giveUp: throw error
                 case .tryAgain(let delay):
+                    if error.kind == .unavailable, !isAway {
+                        isAway = true
+                        log.warning("job waits for the server", ["error": error.description])
+                    }
                     log.debug("trying again", ["error": error.description, "after": "\(delay)"])
                     await thread.sleep(for: delay)
                 }
@@ -109,33 +116,45 @@ public final class JobContext {
     /// and only then reads how far the job is.
     private func begin(_ connection: Connection) throws -> Beginning {
         let row = try connection.pipeline([
-            "begin isolation level read committed read write",
+            // Not `read write`, which a standby refuses as something that it will never do.
+            "begin isolation level read committed",
             """
             select set_config('synchronous_commit', 'on', true), set_config('lock_timeout', '2s', true),
                 set_config('statement_timeout', '0', true),
                 pg_advisory_xact_lock(bulkhead.lock_class(), bulkhead.lock_key(\(job.id)))
             """,
             """
-            select batches, checkpoint::text, rows_done, rows_total, result::text
-            from bulkhead.job
-            where id = \(job.id) and attempt = \(job.attempt) and daemon = \(daemon) and state = 'running'
+            select current_setting('transaction_read_only') = 'on', j.batches, j.checkpoint::text,
+                j.rows_done, j.rows_total, j.result::text
+            from (values (1)) as always
+            left join bulkhead.job j
+            on j.id = \(job.id) and j.attempt = \(job.attempt) and j.daemon = \(daemon)
+                and j.state = 'running'
             """,
         ])
-        guard !row.isEmpty else { throw JobInterruption.lost }
-        let committed: Int64 = try row.required(0, 0)
+        // A standby may also lag behind what it says of the job.
+        if try row.required(0, 0) {
+            throw PostgresError(state: .readOnlyTransaction, message: "the server takes no writes")
+        }
+        guard let committed: Int64 = try row.value(0, 1) else { throw JobInterruption.lost }
         if committed == batches { return .open }
         guard committed == batches + 1 else { throw JobInterruption.lost }
         let progress = Progress(
-            checkpoint: try row.value(0, 1, as: String.self).map(JSONText.init),
-            rowsDone: try row.required(0, 2),
-            rowsTotal: try row.value(0, 3),
-            result: try row.value(0, 4, as: String.self).map(JSONText.init)
+            checkpoint: try row.value(0, 2, as: String.self).map(JSONText.init),
+            rowsDone: try row.required(0, 3),
+            rowsTotal: try row.value(0, 4),
+            result: try row.value(0, 5, as: String.self).map(JSONText.init)
         )
         try connection.rollback()
         return .committedBefore(progress)
     }
 
     private func commit(_ progress: Progress, _ connection: Connection) throws {
+        guard connection.isInTransaction || connection.isLost else {
+            throw JobFailure(
+                "the handler of \(job.kind) ended the transaction that it was lent: a batch commits by itself"
+            )
+        }
         try connection.pipeline([
             "set constraints all immediate",
             """

@@ -24,6 +24,7 @@ struct Persistence {
     ///   - kind: What kind of failure it was.
     ///   - took: How long the try took.
     ///   - random: A number from 0 to 1 that spreads the delays.
+    /// - Returns: Whether and when to try again.
     mutating func failed(_ kind: PostgresError.Kind, took: Duration, random: Double) -> Verdict {
         switch kind {
         case .unavailable:

@@ -16,8 +16,7 @@ struct BatchLoader {
     private let stage: any StagedRows
     private var connection: Connection { transaction.connection }
 
-    /// - Parameters:
-    ///   - rejectsLeft: How many rejects the job may still have.
+    /// Prepares to load a batch of a file, of which so many rows may still be rejected.
     init(
         _ batch: ParsedBatch,
         _ plan: ImportPlan,
@@ -115,8 +114,12 @@ struct BatchLoader {
     /// Moves staged rows into the table; a range that is refused is halved until the rows to blame are
     /// alone.
     ///
-    /// - Parameter settling: Whether deferred constraints are checked for each range.
-    private func insert(_ rows: ClosedRange<Int>, _ outcome: inout BatchOutcome, settling: Bool) throws {
+    /// With `settling`, deferred constraints are checked for each range.
+    private func insert(
+        _ rows: ClosedRange<Int>,
+        _ outcome: inout BatchOutcome,
+        settling: Bool
+    ) throws {
         guard rows.lowerBound < outcome.horizon else { return }
         let rows = rows.clamped(to: 0...outcome.horizon - 1)
         let refused = outcome.refused(in: rows)
@@ -143,7 +146,9 @@ struct BatchLoader {
     }
 
     private func move(_ source: SQL) throws -> Int {
-        guard plan.returnsKeys else { return try connection.query(plan.insert(from: source)).affected }
+        guard plan.returnsKeys else {
+            return try connection.query(plan.insert(from: source)).affected
+        }
         return try connection.query(plan.insertPublishing(from: source, job: job)).required(0, 0)
     }
 
@@ -172,7 +177,9 @@ struct BatchLoader {
     /// Refuses the staged rows that refer to a row that is nowhere, by one statement.
     ///
     /// - Returns: Whether there were any.
-    private func refuseOrphans(_ error: PostgresError, _ outcome: inout BatchOutcome) throws -> Bool {
+    private func refuseOrphans(_ error: PostgresError, _ outcome: inout BatchOutcome) throws
+        -> Bool
+    {
         guard error.state == .foreignKeyViolation, outcome.horizon > 0,
             let key = try ForeignKey(error, plan, connection)
         else { return false }
@@ -188,7 +195,9 @@ struct BatchLoader {
                 let rows = try connection.query(query)
                 orphans = try (0..<rows.count).map { try rows.required($0, 0) }
             }
-        } catch let failure as PostgresError where failure.kind == .permission || isAboutRows(failure) {
+        } catch let failure as PostgresError
+            where failure.kind == .permission || isAboutRows(failure)
+        {
             // The role may not look, or a bad value is among those that were sent: halving finds both.
             return false
         }
@@ -218,7 +227,9 @@ struct BatchLoader {
         }
     }
 
-    /// Whether rows are to blame. Row security speaks of a row that it does not let in as of a missing
+    /// Whether rows are to blame.
+    ///
+    /// Row security speaks of a row that it does not let in as of a missing
     /// privilege; those of the table were looked at before.
     private func isAboutRows(_ error: PostgresError) -> Bool {
         error.isAboutRows || (plan.target.facts.hasRowSecurity && error.kind == .permission)

@@ -15,9 +15,7 @@ struct BatchOutcome {
     private let file: String
     private let allowed: Int64
 
-    /// - Parameters:
-    ///   - columns: What the batch's rows hold, for the rejects.
-    ///   - allowed: How many rejects the job may still have.
+    /// Starts with the rows that could not even be read, of a job that may have so many rejects more.
     init(
         _ batch: ParsedBatch,
         columns: [ImportTarget.Column],
@@ -42,9 +40,7 @@ struct BatchOutcome {
             ? rows.filter(refused.contains) : refused.filter(rows.contains).sorted()
     }
 
-    /// Notes that the server refused a row.
-    ///
-    /// - Parameter column: The position of the column to blame, where that is known.
+    /// Notes that the server refused a row, and the position of the column to blame, where it is known.
     mutating func refuse(_ row: Int, _ error: PostgresError, column: Int?) {
         let detail = error.detail.map { " (\($0))" } ?? ""
         refuse(

@@ -16,14 +16,16 @@ struct ImportPlan {
     /// Whether COPY may go straight into the table: then the server hands back no keys, so the file must
     /// hold them as they will be stored.
     let isDirect: Bool
-    /// The temporary table. No digits: the line of a bad value is read from COPY's context, by its digits.
+    /// The temporary table.
+    ///
+    /// No digits: the line of a bad value is read from COPY's context, by its digits.
     let stage: String
 
     /// Brings the fields of a file and the columns of the table together.
     ///
-    /// - Parameters:
-    ///   - names: The names in the file's header, or given in its place; nil without any.
-    ///   - file: The file's number, from 0.
+    /// `names` are those in the file's header or given in its place, nil without any; `file` is the
+    /// file's number, from 0.
+    ///
     /// - Throws: `JobFailure` when they do not fit, or the role may not do what is needed.
     init(
         _ target: ImportTarget,
@@ -145,7 +147,8 @@ struct ImportPlan {
                 sqlstate: "42501"
             )
         }
-        if let column = columns.first(where: { !$0.maySetSequence }), let sequence = column.sequence {
+        if let column = columns.first(where: { !$0.maySetSequence }), let sequence = column.sequence
+        {
             throw JobFailure(
                 "the daemon's role may not move \(sequence), the sequence of column \(column.name) of "
                     + "\(target.name), past the file's values: grant usage and update on it",

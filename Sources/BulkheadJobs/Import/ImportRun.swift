@@ -41,8 +41,9 @@ final class ImportRun {
         return try JSONText(encoding: progress.totals)
     }
 
-    /// Removes the rejects that an earlier attempt wrote beyond its last batch, when it failed. Inside a
-    /// batch: a worker that woke up too late would else remove those of its successor.
+    /// Removes the rejects that an earlier attempt wrote beyond its last batch, when it failed.
+    ///
+    /// Inside a batch: a worker that woke up too late would else remove those of its successor.
     private func forgetLaterRejects() async throws {
         let rejected = progress.totals.rejected
         let later: SQL = """

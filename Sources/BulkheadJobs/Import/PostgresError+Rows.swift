@@ -12,8 +12,9 @@ extension PostgresError {
         }
     }
 
-    /// The classes of PostgreSQL's appendix A that speak of anything but data, and ours. Not among them:
-    /// 54, a row that is too large for a page or an index.
+    /// The classes of PostgreSQL's appendix A that speak of anything but data, and ours.
+    ///
+    /// Not among them: 54, a row that is too large for a page or an index.
     private static let classesOfStatements: Set<Substring> = [
         "00", "01", "02", "03", "08", "09", "0A", "0B", "0F", "0L", "0P", "0Z", "20", "21", "24",
         "25", "26", "27", "28", "2B", "2D", "2F", "34", "39", "3B", "3D", "3F", "40", "42", "53",

@@ -35,7 +35,9 @@ struct SentRows: StagedRows {
             do {
                 try connection.savepoint {
                     let array = array([values[index]], of: column)
-                    try connection.query("select u.c\(unsafe: cast(column)) from unnest(\(array)) as u (c)")
+                    try connection.query(
+                        "select u.c\(unsafe: cast(column)) from unnest(\(array)) as u (c)"
+                    )
                 }
             } catch let error as PostgresError where error.isAboutRows {
                 return index
@@ -44,10 +46,14 @@ struct SentRows: StagedRows {
         return nil
     }
 
-    /// An array of the column's type is read by the type's own input function, as COPY does it. A cast
-    /// would cut what is too long, so it serves only types that have no array or come apart in one.
+    /// An array of the column's type is read by the type's own input function, as COPY does it.
+    ///
+    /// A cast would cut what is too long, so it serves only types that have no array or come apart in one.
     private func array(_ values: [[UInt8]?], of column: ImportTarget.Column) -> SQL {
-        let literal = Self.literal(values, delimiter: column.arrayType == nil ? "," : column.delimiter)
+        let literal = Self.literal(
+            values,
+            delimiter: column.arrayType == nil ? "," : column.delimiter
+        )
         return "\(literal)::\(unsafe: column.arrayType ?? "text[]")"
     }
 
@@ -65,7 +71,9 @@ struct SentRows: StagedRows {
             }
             text.append(UInt8(ascii: "\""))
             for byte in value {
-                if byte == UInt8(ascii: "\"") || byte == Byte.backslash { text.append(Byte.backslash) }
+                if byte == UInt8(ascii: "\"") || byte == Byte.backslash {
+                    text.append(Byte.backslash)
+                }
                 text.append(byte)
             }
             text.append(UInt8(ascii: "\""))

@@ -6,8 +6,10 @@ struct StageTable: StagedRows {
     let batch: ParsedBatch
     let connection: Connection
 
-    /// Copies the rows, in as large pieces as go through. A refused row names its line; what stands
-    /// before it is good, so the whole takes two passes at most, however many are bad.
+    /// Copies the rows, in as large pieces as go through.
+    ///
+    /// A refused row names its line; what stands before it is good, so the whole takes two passes
+    /// at most, however many are bad.
     func fill(_ outcome: inout BatchOutcome) throws {
         try connection.run(script: plan.createStage)
         var next = 0
@@ -21,9 +23,8 @@ struct StageTable: StagedRows {
             } catch let error as PostgresError {
                 let refusal = CopyRefusal(error.context, table: plan.stage)
                 // A value may be refused as a name, or as an expression that cannot be parsed.
-                guard error.isAboutRows || (error.kind == .permanent && refusal?.column != nil) else {
-                    throw error
-                }
+                let isAboutValue = error.kind == .permanent && refusal?.column != nil
+                guard error.isAboutRows || isAboutValue else { throw error }
                 guard let refusal, (1...end - next).contains(refusal.line) else {
                     if end - next == 1 {
                         outcome.refuse(next, error, column: nil)

@@ -6,9 +6,7 @@ protocol StagedRows {
     func fill(_ outcome: inout BatchOutcome) throws
 
     /// Rows as an item of FROM named `s`: their number in the batch, `bulkhead_n`, and the values for the
-    /// table's columns, `bulkhead_c1`, `bulkhead_c2`, ... of its types.
-    ///
-    /// - Parameter refused: Rows of the range that are left out, in order.
+    /// table's columns, `bulkhead_c1`, `bulkhead_c2`, ... of its types. The refused ones are left out.
     func source(_ rows: ClosedRange<Int>, without refused: [Int]) -> SQL
 
     /// The position of the column whose value the server refused in this row; nil when it is none's or

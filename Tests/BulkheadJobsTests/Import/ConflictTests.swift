@@ -51,7 +51,8 @@ import Testing
     }
 
     @Test func aConflictOfAStoredRowIsNamedByItsLine() async throws {
-        try await ImportBench.with(Self.person + "insert into hc.person values (4, 'there')") { bench in
+        try await ImportBench.with(Self.person + "insert into hc.person values (4, 'there')") {
+            bench in
             let rows = (1...9).map { "\($0),n\($0)" }
             let job = try await bench.load("hc.person", "id,name\n" + rows.joined(separator: "\n"))
             #expect(job.position == "in.csv line 5")
@@ -81,7 +82,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("create unique index on hc.person (name) where id > 5;", "array['name']", "no unique index"),
+        (
+            "create unique index on hc.person (name) where id > 5;", "array['name']",
+            "no unique index"
+        ),
         ("create unique index on hc.person (lower(name));", "array['name']", "no unique index"),
         ("", "array['nowhere']", "not a column"),
     ])
@@ -123,7 +127,11 @@ import Testing
             let job = try await bench.load("hc.wide", "id,name\n1,a\n1,b\n", "max_rejects => 9")
             #expect(job.state == "discarded")
             #expect(job.position == "in.csv line 3")
-            let partial = try await bench.load("hc.wide", "id,name\n101,a\n102,a\n", "max_rejects => 9")
+            let partial = try await bench.load(
+                "hc.wide",
+                "id,name\n101,a\n102,a\n",
+                "max_rejects => 9"
+            )
             #expect(partial.totals == ImportTotals(read: 2, inserted: 1, rejected: 1))
         }
     }

@@ -26,7 +26,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "COPY bulkhead_stage_b, line 5: \"1\tbulkhead_c4\"", "COPY bulkhead_stage_b, Zeile 5: »1\tbulkhead_c4«",
+        "COPY bulkhead_stage_b, line 5: \"1\tbulkhead_c4\"",
+        "COPY bulkhead_stage_b, Zeile 5: »1\tbulkhead_c4«",
         "COPY bulkhead_stage_b, line 5",
     ])
     func aWholeRowToBlameHasNoColumn(context: String) throws {
@@ -36,7 +37,8 @@ import Testing
     }
 
     @Test(arguments: [
-        nil, "", "COPY elsewhere, line 5", "COPY bulkhead_stage_a", "SQL statement \"copy bulkhead_stage_a\"",
+        nil, "", "COPY elsewhere, line 5", "COPY bulkhead_stage_a",
+        "SQL statement \"copy bulkhead_stage_a\"",
     ])
     func anotherContextSaysNothing(context: String?) {
         #expect(CopyRefusal(context, table: "bulkhead_stage_a") == nil)

@@ -10,7 +10,7 @@ import Testing
 struct ImportBench {
     let database: TestDatabase
     let folder: TemporaryDirectory
-    let log = LogFile()
+    let log: TestLog
 
     static func with<Result>(
         _ setup: String,
@@ -19,14 +19,16 @@ struct ImportBench {
         try await TestDatabase.with { database in
             try await database.run(setup)
             return try await body(
-                ImportBench(database: database, folder: try TemporaryDirectory())
+                ImportBench(
+                    database: database,
+                    folder: try TemporaryDirectory(),
+                    log: try TestLog(level: .debug)
+                )
             )
         }
     }
 
-    /// Loads a text into a table, and says what became of it.
-    ///
-    /// - Parameter options: Named arguments of `bulkhead.import`, as SQL.
+    /// Loads a text into a table, with named arguments of `bulkhead.import` as SQL.
     func load(_ table: String, _ text: String, _ options: String = "") async throws -> LoadedJob {
         try folder.write(text, to: "in.csv")
         return try await load(table, files: ["in.csv"], options)
@@ -62,7 +64,7 @@ struct ImportBench {
         try await TestDaemon.start(
             database,
             [ImportHandler(importRoot: folder.path)],
-            log: Logger(level: .debug, descriptor: log.descriptor)
+            log: log.logger
         ) { configuration in
             configuration.grace = .zero
             configure(&configuration)

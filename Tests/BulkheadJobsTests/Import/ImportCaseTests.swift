@@ -31,7 +31,10 @@ import Testing
             }
             try bench.copyCase("FC-050/bom-inside.csv")
             _ = try await bench.load("hc.person", files: ["bom-inside.csv"])
-            #expect(try await bench.value("select octet_length(name) from hc.person where id = 1") == "7")
+            #expect(
+                try await bench.value("select octet_length(name) from hc.person where id = 1")
+                    == "7"
+            )
         }
     }
 
@@ -68,7 +71,8 @@ import Testing
                 create table hc.person (
                     id int primary key, name text, city text default 'unset');
                 """,
-            query: "select id, quote_nullable(name), quote_nullable(city) from hc.person order by id"
+            query:
+                "select id, quote_nullable(name), quote_nullable(city) from hc.person order by id"
         ),
     ]
 
@@ -127,12 +131,16 @@ import Testing
                 ("zero-bytes.csv", "", "discarded", 0), ("only-bom.csv", "", "discarded", 0),
                 ("zero-bytes.csv", "columns => array['id'], header => false", "completed", 0),
                 ("only-bom.csv", "columns => array['id'], header => false", "completed", 0),
-                ("blank-lines.csv", "", "completed", 0), ("last-row-no-eol.csv", "", "completed", 2),
+                ("blank-lines.csv", "", "completed", 0),
+                ("last-row-no-eol.csv", "", "completed", 2),
             ] {
                 try bench.copyCase("FC-062/\(file)")
                 let job = try await bench.load("hc.person", files: [file], options)
                 #expect(job.state == state, "\(file): \(job.error ?? "")")
-                #expect(job.totals == ImportTotals(read: Int64(rows), inserted: Int64(rows)), "\(file)")
+                #expect(
+                    job.totals == ImportTotals(read: Int64(rows), inserted: Int64(rows)),
+                    "\(file)"
+                )
                 if state == "completed" {
                     #expect(
                         try await bench.value(
@@ -151,7 +159,11 @@ import Testing
             #expect(try await printed(bench) == CaseFiles.text("FC-064/expected-spaces.txt"))
             try await bench.database.run("truncate hc.person")
             try bench.copyCase("FC-064/after-quote.csv")
-            let after = try await bench.load("hc.person", files: ["after-quote.csv"], "max_rejects => 1")
+            let after = try await bench.load(
+                "hc.person",
+                files: ["after-quote.csv"],
+                "max_rejects => 1"
+            )
             #expect(after.rejects.map(\.line) == [2])
             try await bench.database.run("truncate hc.person")
             try bench.copyCase("FC-064/before-quote.csv")
@@ -161,7 +173,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("full", "completed", 300), ("cut-in-data", "discarded", nil), ("cut-trailer", "discarded", nil),
+        ("full", "completed", 300), ("cut-in-data", "discarded", nil),
+        ("cut-trailer", "discarded", nil),
         ("bad-crc", "discarded", nil), ("not-gzip", "discarded", 0), ("empty", "discarded", 0),
     ])
     func compressedFilesAreWholeOrFail(name: String, state: String, rows: Int?) async throws {
@@ -211,7 +224,10 @@ import Testing
             #expect(try await bench.value("select checkpoint from bulkhead.job") == nil)
             #expect(try await bench.value("select count(*) from hc.node") == "0")
             let job = try await bench.load("hc.node", text, "max_rejects => 2")
-            #expect(job.totals == ImportTotals(read: 4, inserted: 2, rejected: 2), "\(job.error ?? "")")
+            #expect(
+                job.totals == ImportTotals(read: 4, inserted: 2, rejected: 2),
+                "\(job.error ?? "")"
+            )
             #expect(job.rejects.map(\.line) == [4, 5])
             #expect(job.rejects.map(\.column) == ["parent_id", "parent_id"])
             #expect(try job.ids == ["1", "2"])
@@ -220,7 +236,8 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 1000])
     func theFeedAloneTellsCompositeKeysApart(batch: Int) async throws {
-        let setup = "create schema hc; create table hc.ck (a text, b text, name text, primary key (a, b));"
+        let setup =
+            "create schema hc; create table hc.ck (a text, b text, name text, primary key (a, b));"
         let text = #"""
             a,b,name
             1,x,one

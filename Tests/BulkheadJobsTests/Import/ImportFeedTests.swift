@@ -8,16 +8,26 @@ import Testing
 /// The feed names the rows that are in the table, by their keys as the server prints them.
 @Suite struct ImportFeedTests {
     @Test(arguments: [
-        ("int8", "1,2", ["\"1\"", "\"2\""]), ("int4", "1,2", ["1", "2"]), ("int2", "-1,0", ["-1", "0"]),
-        ("int4", "007,+5", ["5", "7"]), ("int4", " 8,-0", ["0", "8"]), ("int8", "007,+5", ["\"5\"", "\"7\""]),
+        ("int8", "1,2", ["\"1\"", "\"2\""]), ("int4", "1,2", ["1", "2"]),
+        ("int2", "-1,0", ["-1", "0"]),
+        ("int4", "007,+5", ["5", "7"]), ("int4", " 8,-0", ["0", "8"]),
+        ("int8", "007,+5", ["\"5\"", "\"7\""]),
         (
             "uuid", "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11,{b0eebc999c0b4ef8bb6d6bb9bd380a11}",
-            ["\"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11\"", "\"b0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11\""]
+            [
+                "\"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11\"",
+                "\"b0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11\"",
+            ]
         ),
-        ("text", "007,a b", ["\"007\"", "\"a b\""]), ("varchar(3)", "abc,ab ", ["\"ab \"", "\"abc\""]),
-        ("char(3)", "abc,ab", ["\"ab\"", "\"abc\""]), ("numeric(5,2)", "1,2.345", ["\"1.00\"", "\"2.35\""]),
+        ("text", "007,a b", ["\"007\"", "\"a b\""]),
+        ("varchar(3)", "abc,ab ", ["\"ab \"", "\"abc\""]),
+        ("char(3)", "abc,ab", ["\"ab\"", "\"abc\""]),
+        ("numeric(5,2)", "1,2.345", ["\"1.00\"", "\"2.35\""]),
         ("date", "2025-1-2,20250304", ["\"2025-01-02\"", "\"2025-03-04\""]),
-        ("timestamptz", "2025-01-02 03:04+02,infinity", ["\"2025-01-02 01:04:00+00\"", "\"infinity\""]),
+        (
+            "timestamptz", "2025-01-02 03:04+02,infinity",
+            ["\"2025-01-02 01:04:00+00\"", "\"infinity\""]
+        ),
         ("bool", "yes,0", ["\"false\"", "\"true\""]), ("public.text", "1,02", ["\"1\"", "\"2\""]),
     ])
     func keysAreThoseThatAreStored(type: String, values: String, ids: [String]) async throws {
@@ -43,7 +53,11 @@ import Testing
             """
         try await ImportBench.with(setup) { bench in
             for policy in ["error", "skip"] {
-                let job = try await bench.load("hc.t", "b,name,a\n1,x,9007199254740993\n", "on_conflict => '\(policy)'")
+                let job = try await bench.load(
+                    "hc.t",
+                    "b,name,a\n1,x,9007199254740993\n",
+                    "on_conflict => '\(policy)'"
+                )
                 #expect(job.changes == ["[[\"9007199254740993\", 1]]"], "\(job.error ?? "")")
                 try await bench.database.run("truncate hc.t")
             }
@@ -51,7 +65,8 @@ import Testing
     }
 
     @Test func aSmallBatchRingsWithItsIdsAndALargeOneSaysThatThereIsMore() async throws {
-        try await ImportBench.with("create schema hc; create table hc.t (id int primary key);") { bench in
+        try await ImportBench.with("create schema hc; create table hc.t (id int primary key);") {
+            bench in
             let listener = try await bench.database.session()
             try await listener.run("listen bulkhead_change")
             _ = try await bench.load("hc.t", "id\n1\n2\n3\n")
@@ -85,7 +100,8 @@ import Testing
     }
 
     @Test func aBatchThatFailsAddsNothingToTheFeed() async throws {
-        try await ImportBench.with("create schema hc; create table hc.t (id int primary key);") { bench in
+        try await ImportBench.with("create schema hc; create table hc.t (id int primary key);") {
+            bench in
             let job = try await bench.load("hc.t", "id\n1\n2\n3\nx\n", "batch => 2")
             #expect(job.state == "discarded")
             #expect(job.changes == ["[1, 2]"])

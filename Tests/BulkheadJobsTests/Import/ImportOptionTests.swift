@@ -19,9 +19,21 @@ import Testing
     }
 
     static let choices = [
-        Choice(options: "format => 'tsv'", text: "id\tname\n1\ta,b\n", rows: [["1", "a,b", "usual"]]),
-        Choice(options: "delimiter => ';'", text: "id;name\n1;a,b\n", rows: [["1", "a,b", "usual"]]),
-        Choice(options: "quote => ''''", text: "id,name\n1,'a,b'\n", rows: [["1", "a,b", "usual"]]),
+        Choice(
+            options: "format => 'tsv'",
+            text: "id\tname\n1\ta,b\n",
+            rows: [["1", "a,b", "usual"]]
+        ),
+        Choice(
+            options: "delimiter => ';'",
+            text: "id;name\n1;a,b\n",
+            rows: [["1", "a,b", "usual"]]
+        ),
+        Choice(
+            options: "quote => ''''",
+            text: "id,name\n1,'a,b'\n",
+            rows: [["1", "a,b", "usual"]]
+        ),
         Choice(
             options: "escape => '\\'",
             text: "id,name\n1,\"a\\\"b\\\\\"\n",
@@ -58,7 +70,11 @@ import Testing
             text: "Key,x,name\n1,2,a\n",
             rows: [["1", "a", "usual"]]
         ),
-        Choice(options: "batch => 1", text: "NAME,Id\r\na,1\r\nb,2", rows: [["1", "a", "usual"], ["2", "b", "usual"]]),
+        Choice(
+            options: "batch => 1",
+            text: "NAME,Id\r\na,1\r\nb,2",
+            rows: [["1", "a", "usual"], ["2", "b", "usual"]]
+        ),
     ]
 
     @Test(arguments: choices)
@@ -71,12 +87,16 @@ import Testing
     }
 
     @Test(arguments: [
-        ("id,nme\n1,a\n", "", "\"nme\""), ("id,id\n1,1\n", "", "\"id\""), ("name\na\n", "", "\"id\""),
-        ("id,\n1,a\n", "", "column 2 of the file has no name"), ("id,name\n", "columns => array['id', 'x']", "\"x\""),
+        ("id,nme\n1,a\n", "", "\"nme\""), ("id,id\n1,1\n", "", "\"id\""),
+        ("name\na\n", "", "\"id\""),
+        ("id,\n1,a\n", "", "column 2 of the file has no name"),
+        ("id,name\n", "columns => array['id', 'x']", "\"x\""),
         ("id,name\n", "map => '{\"absent\": \"id\"}'", "\"absent\""),
         ("id,name\n", "map => '{\"name\": \"absent\"}'", "\"absent\""),
     ])
-    func columnsThatDoNotFitFailBeforeTheFirstRow(text: String, options: String, says: String) async throws {
+    func columnsThatDoNotFitFailBeforeTheFirstRow(text: String, options: String, says: String)
+        async throws
+    {
         try await ImportBench.with(Self.table) { bench in
             let job = try await bench.load("hc.t", text, options)
             #expect(job.state == "discarded")
@@ -87,7 +107,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "format => 'jsonl'", "format => 'xml'", "delimiter => ',,'", "delimiter => 'é'", "quote => ''",
+        "format => 'jsonl'", "format => 'xml'", "delimiter => ',,'", "delimiter => 'é'",
+        "quote => ''",
         "null_text => array[null]::text[]", "skip => -1", "columns => '{}'", "map => '[]'",
         "map => '{\"a\": 1}'", "key => '{}'", "on_conflict => 'update'", "max_rejects => -1",
         "batch => 0", "batch => 1000001", "queue => ''", "max_attempts => 0",
@@ -106,7 +127,8 @@ import Testing
     @Test(arguments: [
         "\"batch\": 0", "\"batch\": -5", "\"skip\": -1", "\"max_rejects\": -1", "\"columns\": []",
         "\"key\": []", "\"unheard_of\": 1", "\"format\": \"jsonl\"", "\"delimiter\": \",,\"",
-        "\"on_conflict\": \"replace\"", "\"files\": []", "\"batch\": \"many\"", "\"delimiter\": \"\\\"\"",
+        "\"on_conflict\": \"replace\"", "\"files\": []", "\"batch\": \"many\"",
+        "\"delimiter\": \"\\\"\"",
         "\"files\": [\"\"]", "\"skip\": 9999999999999999999999",
     ])
     func argumentsThatCameAnotherWayAreRefusedByTheJob(argument: String) async throws {
@@ -114,7 +136,9 @@ import Testing
             try bench.folder.write("id,name\n1,a\n", to: "in.csv")
             let args =
                 "{\"table_name\": \"hc.t\"\(argument.contains("files") ? "" : ", \"files\": [\"in.csv\"]"), \(argument)}"
-            let id = try await bench.database.value("select bulkhead.enqueue('import', \(args)::jsonb)")
+            let id = try await bench.database.value(
+                "select bulkhead.enqueue('import', \(args)::jsonb)"
+            )
             try await bench.drain()
             let job = try await bench.outcome(of: Int64(id ?? "") ?? 0)
             #expect(job.state == "discarded", "\(argument)")
@@ -135,15 +159,22 @@ import Testing
                     files: ["one.csv", "two.csv", "three.csv"],
                     "max_rejects => 2, on_conflict => '\(policy)', batch => \(batch)"
                 )
-                #expect(job.totals == ImportTotals(read: 6, inserted: 4, rejected: 2), "\(job.error ?? "")")
+                #expect(
+                    job.totals == ImportTotals(read: 6, inserted: 4, rejected: 2),
+                    "\(job.error ?? "")"
+                )
                 #expect(job.rejects.map(\.file) == ["one.csv", "two.csv"])
                 #expect(job.rejects.map(\.value) == ["x", "y"])
                 #expect(
                     try await bench.rows("select * from hc.t order by id") == [
-                        ["1", "a", "usual"], ["2", "b", "usual"], ["3", "c", "n"], ["4", nil, "usual"],
+                        ["1", "a", "usual"], ["2", "b", "usual"], ["3", "c", "n"],
+                        ["4", nil, "usual"],
                     ]
                 )
-                #expect(try await bench.value("select rows_total from bulkhead.job order by id desc") == "6")
+                #expect(
+                    try await bench.value("select rows_total from bulkhead.job order by id desc")
+                        == "6"
+                )
                 try await bench.database.run("truncate hc.t")
             }
         }

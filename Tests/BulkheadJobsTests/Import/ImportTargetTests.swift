@@ -7,7 +7,8 @@ import Testing
 /// Tables of every sort and name: filled, or refused with a reason before the first row.
 @Suite struct ImportTargetTests {
     @Test(arguments: [
-        "t1", "T2 \"quoted\"", "select", "späße", "with space", "1digit", "semi;colon", "back\\slash",
+        "t1", "T2 \"quoted\"", "select", "späße", "with space", "1digit", "semi;colon",
+        "back\\slash",
         "bulkhead_stage_a",
     ])
     func anyNameOfTableAndColumnsWillDo(name: String) async throws {
@@ -23,10 +24,14 @@ import Testing
                 "\(header)\n1,a,b\nx,c,d\n2,e,f\n",
                 "max_rejects => 1"
             )
-            #expect(job.totals == ImportTotals(read: 3, inserted: 2, rejected: 1), "\(job.error ?? "")")
+            #expect(
+                job.totals == ImportTotals(read: 3, inserted: 2, rejected: 1),
+                "\(job.error ?? "")"
+            )
             #expect(job.rejects.map(\.column) == [name])
             #expect(
-                try await bench.value("select string_agg(\"A b\", ',') from \"S 1\".\(quotedName)") == "b,f"
+                try await bench.value("select string_agg(\"A b\", ',') from \"S 1\".\(quotedName)")
+                    == "b,f"
             )
             #expect(
                 try await bench.value(
@@ -69,14 +74,24 @@ import Testing
                 text,
                 "on_conflict => '\(policy)', max_rejects => 2"
             )
-            #expect(job.totals == ImportTotals(read: 5, inserted: 3, rejected: 2), "\(job.error ?? "")")
+            #expect(
+                job.totals == ImportTotals(read: 5, inserted: 3, rejected: 2),
+                "\(job.error ?? "")"
+            )
             #expect(job.rejects.map(\.line) == [4, 5])
             #expect(Set(job.relations) == ["hc.root"])
             #expect(try job.ids == ["[1,1]", "[2,2]", "[4,1]"])
             let into = try await bench.load("hc.p1", "id,part\n7,1\n8,2\n", "max_rejects => 1")
-            #expect(into.totals == ImportTotals(read: 2, inserted: 1, rejected: 1), "\(into.error ?? "")")
+            #expect(
+                into.totals == ImportTotals(read: 2, inserted: 1, rejected: 1),
+                "\(into.error ?? "")"
+            )
             #expect(into.relations == ["hc.root"])
-            let again = try await bench.load("hc.root", "id,part,name\n9,1,x\n2,2,b\n", "max_rejects => 9")
+            let again = try await bench.load(
+                "hc.root",
+                "id,part,name\n9,1,x\n2,2,b\n",
+                "max_rejects => 9"
+            )
             #expect(again.sqlstate == "23505")
             #expect(again.position == "in.csv line 3")
         }
@@ -133,7 +148,11 @@ import Testing
             create rule drop_negative as on insert to hc.ruled where new.n < 0 do instead nothing;
             """
         try await ImportBench.with(setup) { bench in
-            let job = try await bench.load("hc.ruled", "id,n\n1,1\n2,-1\n3,5\n4,1\n", "max_rejects => 1")
+            let job = try await bench.load(
+                "hc.ruled",
+                "id,n\n1,1\n2,-1\n3,5\n4,1\n",
+                "max_rejects => 1"
+            )
             #expect(
                 job.totals == ImportTotals(read: 4, inserted: 2, skipped: 1, rejected: 1),
                 "\(job.error ?? "")"
@@ -159,7 +178,10 @@ import Testing
                 "id,code\n1,ABC\n2,zzz\n3,inherited\n4,\n",
                 "max_rejects => 2"
             )
-            #expect(job.totals == ImportTotals(read: 4, inserted: 2, rejected: 2), "\(job.error ?? "")")
+            #expect(
+                job.totals == ImportTotals(read: 4, inserted: 2, rejected: 2),
+                "\(job.error ?? "")"
+            )
             #expect(job.rejects.map(\.line) == [3, 4])
             #expect(job.rejects.map(\.column) == ["code", "code"])
         }

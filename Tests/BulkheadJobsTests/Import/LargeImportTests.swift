@@ -93,7 +93,8 @@ import Testing
             try await daemon.stop()
             let ended = try await bench.outcome(of: job)
             #expect(
-                ended.totals == ImportTotals(read: 3000, inserted: 2400, skipped: 300, rejected: 300),
+                ended.totals
+                    == ImportTotals(read: 3000, inserted: 2400, skipped: 300, rejected: 300),
                 "\(ended.error ?? "")"
             )
             #expect(seen.count > 3)

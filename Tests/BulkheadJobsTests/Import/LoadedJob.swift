@@ -25,7 +25,8 @@ struct LoadedJob: Sendable {
             "select state, result::text, batches, attempt from bulkhead.job where id = \(id)"
         )
         state = try job.required(0, 0)
-        totals = try job.value(0, 1, as: String.self).map { try JSONText($0).decode() } ?? ImportTotals()
+        totals =
+            try job.value(0, 1, as: String.self).map { try JSONText($0).decode() } ?? ImportTotals()
         batches = try job.required(0, 2)
         attempt = try job.required(0, 3)
         let errors = try connection.query(

@@ -74,13 +74,19 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 1000])
     func rowsThatAreSentAreRefusedLikeRowsThatAreStaged(batch: Int) async throws {
-        try await asRole(RejectTests.picky, grants: { "grant usage on schema hc to \($0); grant all on all tables in schema hc to \($0)" }) {
+        try await asRole(
+            RejectTests.picky,
+            grants: {
+                "grant usage on schema hc to \($0); grant all on all tables in schema hc to \($0)"
+            }
+        ) {
             bench,
             role in
             let rows = [
                 "1,,,n,1,c1,1,1,,1", "x,,,n,,,,,,", "2,abcd,,n,,,,,,", "3,,,n,,c3,2,,1,",
                 "4,,,,,,,,,", "5,,,n,-5,,,,,", "6,,,n,,c1,,,,", "7,,,n,,,99,,,", "8,,,n,,,,99,,",
-                "9,,,n,,,,,99,", "12,,3,n,,,,,,", "13,a\tb,,\"q\"\"\\ {},NULL\",,,,,,", "14,,,n,,,,,3,",
+                "9,,,n,,,,,99,", "12,,3,n,,,,,,", "13,a\tb,,\"q\"\"\\ {},NULL\",,,,,,",
+                "14,,,n,,,,,3,",
             ]
             let text = ([RejectTests.header] + rows).joined(separator: "\n")
             let options = "batch => \(batch), max_rejects => 100"
@@ -124,7 +130,10 @@ import Testing
             6,,,,,,,,10,,,,,,
             7,,,,,,,abcde,,,,,,,
             """#
-        try await asRole(table, grants: { "grant usage on schema hc to \($0); grant all on hc.t to \($0)" }) {
+        try await asRole(
+            table,
+            grants: { "grant usage on schema hc to \($0); grant all on hc.t to \($0)" }
+        ) {
             bench,
             role in
             let query = "select t::text from hc.t order by id"
@@ -133,7 +142,10 @@ import Testing
             let seen = try await bench.rows(query)
             try await bench.database.run("truncate hc.t")
             let staged = try await bench.load("hc.t", text, options)
-            #expect(sent.totals == ImportTotals(read: 7, inserted: 2, rejected: 5), "\(sent.error ?? "")")
+            #expect(
+                sent.totals == ImportTotals(read: 7, inserted: 2, rejected: 5),
+                "\(sent.error ?? "")"
+            )
             #expect(staged.totals == sent.totals, "\(staged.error ?? "")")
             #expect(try await bench.rows(query) == seen)
             #expect(staged.rejects.map(\.line) == sent.rejects.map(\.line))
@@ -152,7 +164,9 @@ import Testing
     }
 
     @Test func aTableWithoutAnyPrivilegeIsRefusedOnce() async throws {
-        try await asRole(Self.person, grants: { "grant usage on schema hc to \($0)" }) { bench, role in
+        try await asRole(Self.person, grants: { "grant usage on schema hc to \($0)" }) {
+            bench,
+            role in
             let job = try await load(bench, as: role, "hc.person", "id,name\n2,two\n")
             #expect(job.state == "discarded")
             #expect(job.attempt == 1)
@@ -230,7 +244,10 @@ import Testing
                 "id,name\n1,mine\n2,theirs\n3,mine\n",
                 "max_rejects => 1"
             )
-            #expect(job.totals == ImportTotals(read: 3, inserted: 2, rejected: 1), "\(job.error ?? "")")
+            #expect(
+                job.totals == ImportTotals(read: 3, inserted: 2, rejected: 1),
+                "\(job.error ?? "")"
+            )
             #expect(job.rejects.map(\.line) == [3])
             #expect(job.rejects.map(\.sqlstate) == ["42501"])
         }

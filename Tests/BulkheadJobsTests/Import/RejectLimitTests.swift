@@ -100,7 +100,10 @@ import Testing
         try await ImportBench.with(setup) { bench in
             let rows = (1...9).map { "\($0),\($0 % 4 == 0 ? -1 : 1)\n" }.joined()
             let job = try await bench.load("hc.late", "id,n\n" + rows, "max_rejects => 2")
-            #expect(job.totals == ImportTotals(read: 9, inserted: 7, rejected: 2), "\(job.error ?? "")")
+            #expect(
+                job.totals == ImportTotals(read: 9, inserted: 7, rejected: 2),
+                "\(job.error ?? "")"
+            )
             #expect(job.rejects.map(\.line) == [5, 9])
             #expect(job.rejects.map(\.message) == ["negative 4", "negative 8"])
             #expect(try await bench.value("select count(*) from hc.late") == "7")
@@ -109,26 +112,36 @@ import Testing
     }
 
     @Test func aRowTooLongForAnIndexIsAReject() async throws {
-        try await ImportBench.with("create schema hc; create table hc.k (id text primary key);") { bench in
+        try await ImportBench.with("create schema hc; create table hc.k (id text primary key);") {
+            bench in
             // Letters that do not compress.
             var random = SplitMix64(seed: 7)
-            let long = String((0..<9000).map { _ in "abcdefghijklmnop".randomElement(using: &random) ?? "a" })
+            let long = String(
+                (0..<9000).map { _ in "abcdefghijklmnop".randomElement(using: &random) ?? "a" }
+            )
             let job = try await bench.load("hc.k", "id\na\n\(long)\nb\n", "max_rejects => 1")
-            #expect(job.totals == ImportTotals(read: 3, inserted: 2, rejected: 1), "\(job.error ?? "")")
+            #expect(
+                job.totals == ImportTotals(read: 3, inserted: 2, rejected: 1),
+                "\(job.error ?? "")"
+            )
             #expect(job.rejects.map(\.sqlstate) == ["54000"])
         }
     }
 
     /// A value of these types is refused as a name that is not there, or as an expression.
     @Test func aValueThatIsRefusedAsANameIsAReject() async throws {
-        let setup = "create schema hc; create table hc.r (id int primary key, q tsquery, c regclass);"
+        let setup =
+            "create schema hc; create table hc.r (id int primary key, q tsquery, c regclass);"
         try await ImportBench.with(setup) { bench in
             let job = try await bench.load(
                 "hc.r",
                 "id,q,c\n1,a & b,hc.r\n2,a & &,\n3,,hc.nowhere\n",
                 "max_rejects => 2"
             )
-            #expect(job.totals == ImportTotals(read: 3, inserted: 1, rejected: 2), "\(job.error ?? "")")
+            #expect(
+                job.totals == ImportTotals(read: 3, inserted: 1, rejected: 2),
+                "\(job.error ?? "")"
+            )
             #expect(job.rejects.map(\.column) == ["q", "c"])
         }
     }

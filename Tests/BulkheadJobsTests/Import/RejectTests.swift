@@ -189,7 +189,9 @@ import Testing
                     #expect(reject.message.contains(flaw.says), "\(reject.message)")
                     #expect(reject.raw == flaw.row.replacing("\0", with: "\\000"), where_)
                     #expect(
-                        try await bench.rows("select id from hc.picky order by id") == [["1"], ["2"]]
+                        try await bench.rows("select id from hc.picky order by id") == [
+                            ["1"], ["2"],
+                        ]
                     )
                     #expect(try job.ids == ["1", "2"], where_)
                     try await bench.database.run("truncate hc.picky")
@@ -198,8 +200,12 @@ import Testing
         }
     }
 
-    @Test(arguments: [("raise", "P0001", "not today"), ("raise 45000", "45000", "a code of its own")])
-    func aRowThatATriggerRefusesIsPutAside(word: String, sqlstate: String, says: String) async throws {
+    @Test(arguments: [
+        ("raise", "P0001", "not today"), ("raise 45000", "45000", "a code of its own"),
+    ])
+    func aRowThatATriggerRefusesIsPutAside(word: String, sqlstate: String, says: String)
+        async throws
+    {
         try await ImportBench.with(Self.picky + Self.trigger) { bench in
             let job = try await bench.load(
                 "hc.picky",
@@ -217,7 +223,8 @@ import Testing
     @Test func everyBatchSizeGivesTheSameTableRejectsAndTotals() async throws {
         let rows = [
             "1,,,n,1,c1,1,1,,1", "x,,,n,,,,,,", "2,abcd,,n,,,,,,", "3,,,n,,c3,2,,1,", "4,,,,,,,,,",
-            "5,,,n,-5,,,,,", "6,,,n,,c1,,,,", "7,,,n,,,99,,,", "8,,,n,,,,99,,", "9,,,n,,,,,99,", "10,n",
+            "5,,,n,-5,,,,,", "6,,,n,,c1,,,,", "7,,,n,,,99,,,", "8,,,n,,,,99,,", "9,,,n,,,,,99,",
+            "10,n",
             "11,,,n,,c11,1,1,3,2", "12,,,n,,,,,,2", "13,,3,n,,,,,,", "14,,4,n,,,,,11,",
         ]
         let text = ([Self.header] + rows).joined(separator: "\n")

@@ -31,7 +31,10 @@ import Testing
     @Test func aLongWayIsTakenInOneStep() async throws {
         try await ImportBench.with(Self.tables) { bench in
             _ = try await bench.load("hc.item_d", "id,name\n2000000000,far\n")
-            #expect(try await bench.value("insert into hc.item_d (name) values ('n') returning id") == "2000000001")
+            #expect(
+                try await bench.value("insert into hc.item_d (name) values ('n') returning id")
+                    == "2000000001"
+            )
         }
     }
 
@@ -49,13 +52,17 @@ import Testing
             let job = try await bench.load("hc.t", "id\n40000\n")
             #expect(job.state == "completed", "\(job.error ?? "")")
             #expect(try await bench.value("select last_value from hc.few") == "32767")
-            let numeric = try await bench.load("hc.n", "id\n10.5\n\(String(repeating: "9", count: 30))\n")
+            let numeric = try await bench.load(
+                "hc.n",
+                "id\n10.5\n\(String(repeating: "9", count: 30))\n"
+            )
             #expect(numeric.state == "completed", "\(numeric.error ?? "")")
         }
     }
 
     @Test(arguments: [
-        (Self.ids, "id"), ("name,name_len\nten,3\n", "name_len"), ("id,name,name_len\n1,ten,3\n", "id"),
+        (Self.ids, "id"), ("name,name_len\nten,3\n", "name_len"),
+        ("id,name,name_len\n1,ten,3\n", "id"),
     ])
     func columnsThatAreAlwaysGeneratedAreRefusedByName(text: String, column: String) async throws {
         try await ImportBench.with(Self.tables) { bench in
@@ -104,7 +111,11 @@ import Testing
             }
             try await daemon.stop()
             #expect(try await bench.value("select count(*) from hc.item_d") == "2000")
-            #expect(try await bench.value("insert into hc.item_d (name) values ('n') returning id >= 2001") == "t")
+            #expect(
+                try await bench.value(
+                    "insert into hc.item_d (name) values ('n') returning id >= 2001"
+                ) == "t"
+            )
         }
     }
 }

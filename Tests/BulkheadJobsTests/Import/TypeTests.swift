@@ -71,16 +71,28 @@ private struct RandomTypedFile {
 
     private mutating func values() -> [String] {
         [
-            "\(Int64(bitPattern: random.next()))", "\(pick(["-", ""]))\(int(999_999_999)).\(int(99_999))e\(int(20) - 10)",
-            "\(int(99_999)).\(int(99_999))", pick(["NaN", "Infinity", "-0", "1e-300", "0.1", "\(int(1000)).5"]),
-            pick(["\(1900 + int(200))-0\(1 + int(8))-1\(int(9))", "infinity", "0044-03-15 BC", "20250102"]),
-            pick(["2025-03-30 02:30:00 Europe/Oslo", "2025-01-02T03:04:05.123456Z", "epoch", "-infinity"]),
-            "19\(10 + int(89))-12-31 23:59:5\(int(9)).\(int(999_999))", pick(["1 day 2:03", "P1Y2M3DT4H", "-5 min"]),
+            "\(Int64(bitPattern: random.next()))",
+            "\(pick(["-", ""]))\(int(999_999_999)).\(int(99_999))e\(int(20) - 10)",
+            "\(int(99_999)).\(int(99_999))",
+            pick(["NaN", "Infinity", "-0", "1e-300", "0.1", "\(int(1000)).5"]),
+            pick([
+                "\(1900 + int(200))-0\(1 + int(8))-1\(int(9))", "infinity", "0044-03-15 BC",
+                "20250102",
+            ]),
+            pick([
+                "2025-03-30 02:30:00 Europe/Oslo", "2025-01-02T03:04:05.123456Z", "epoch",
+                "-infinity",
+            ]),
+            "19\(10 + int(89))-12-31 23:59:5\(int(9)).\(int(999_999))",
+            pick(["1 day 2:03", "P1Y2M3DT4H", "-5 min"]),
             pick(["t", "false", "on", "0"]), nasty(int(30)), nasty(10).prefixScalars(10),
-            pick(["ab", "a b  ", "é"]), pick(["red", "deep blue"]), pick(["{}", "{1,NULL,-3}", "{{1,2},{3,4}}", "[2:3]={5,6}"]),
+            pick(["ab", "a b  ", "é"]), pick(["red", "deep blue"]),
+            pick(["{}", "{1,NULL,-3}", "{{1,2},{3,4}}", "[2:3]={5,6}"]),
             #"{"a \"q\" \\ b",NULL,"NULL","",x}"#, pick(["empty", "[1,5)", "(,9]"]),
-            pick([#"{"a": [1, 2.50, "\u00e9\""]}"#, "null", "1e400", #""x""#]), #"{"b" :1,  "a":2, "b":3}"#,
-            pick([#"\x00ff"#, #"abc\\\000"#, ""]), "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A\(10 + int(89))",
+            pick([#"{"a": [1, 2.50, "\u00e9\""]}"#, "null", "1e400", #""x""#]),
+            #"{"b" :1,  "a":2, "b":3}"#,
+            pick([#"\x00ff"#, #"abc\\\000"#, ""]),
+            "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A\(10 + int(89))",
             pick(["10.0.0.1/8", "::1", "fe80::1/64"]), "\(int(99))@x",
         ]
     }
@@ -94,7 +106,8 @@ private struct RandomTypedFile {
 
     private mutating func nasty(_ length: Int) -> String {
         let pieces = [
-            "a", " ", "\t", "\n", "\r", "\r\n", "\"", ",", "\\", "\\N", "\\n", "'", "{", "}", "😀", "é", "\u{FEFF}",
+            "a", " ", "\t", "\n", "\r", "\r\n", "\"", ",", "\\", "\\N", "\\n", "'", "{", "}", "😀",
+            "é", "\u{FEFF}",
             "\u{1}", "\u{7F}", "NULL", "%", "\u{2028}", "b\u{301}",
         ]
         return (0..<length).map { _ in pick(pieces) }.joined()
