@@ -34,6 +34,13 @@ struct ImportBench {
         return try await load(table, files: ["in.csv"], options)
     }
 
+    /// Adds a job for a text of its own.
+    func enqueue(_ table: String, text: String, _ options: String = "") async throws -> Int64 {
+        let file = "\(UUID().uuidString).csv"
+        try folder.write(text, to: file)
+        return try await enqueue(table, files: [file], options)
+    }
+
     func load(_ table: String, files: [String], _ options: String = "") async throws -> LoadedJob {
         let job = try await enqueue(table, files: files, options)
         try await drain()

@@ -76,7 +76,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: cases, [1, 2, 1000])
+    @Test(arguments: cases, [1, 1000])
     func badRowsAreRejectedWithTheirLineAndBytes(_ each: Case, batch: Int) async throws {
         try await ImportBench.with(each.setup) { bench in
             try bench.copyCase(each.file)

@@ -155,24 +155,24 @@ import Testing
                     "linkdir/absent.csv",
                     "\(bench.folder.path)/../\(outside.path.split(separator: "/").last ?? "")/secret.csv",
                 ]
-            var reasons: [String: String] = [:]
+            var jobs: [(name: String, id: Int64)] = []
             for name in names {
                 let args =
                     "{\"table_name\": \"hc.person\", \"on_conflict\": \"skip\", \"files\": [\"\(name)\"]}"
+                let call: SQL = "select bulkhead.enqueue('import', \(args)::jsonb)"
                 if name.contains("\\u0000") {
                     // The server's jsonb takes no NUL, so no such name ever gets to a daemon.
                     await #expect(throws: PostgresError.self) {
-                        try await bench.database.value(
-                            "select bulkhead.enqueue('import', \(args)::jsonb)"
-                        )
+                        try await bench.database.value(call)
                     }
                     continue
                 }
-                let id = try await bench.database.value(
-                    "select bulkhead.enqueue('import', \(args)::jsonb)"
-                )
-                try await bench.drain()
-                let job = try await bench.outcome(of: Int64(id ?? "") ?? 0)
+                jobs.append((name, Int64(try await bench.database.value(call) ?? "") ?? 0))
+            }
+            try await bench.drain()
+            var reasons: [String: String] = [:]
+            for (name, id) in jobs {
+                let job = try await bench.outcome(of: id)
                 let isInside = name == "ok.csv" || name == "sub/../ok.csv"
                 #expect(job.state == (isInside ? "completed" : "discarded"), "\(name)")
                 #expect(job.attempt == 1)

@@ -6,38 +6,47 @@ import Testing
 
 /// Tables of every sort and name: filled, or refused with a reason before the first row.
 @Suite struct ImportTargetTests {
-    @Test(arguments: [
+    static let names = [
         "t1", "T2 \"quoted\"", "select", "späße", "with space", "1digit", "semi;colon",
         "back\\slash",
         "bulkhead_stage_a",
-    ])
-    func anyNameOfTableAndColumnsWillDo(name: String) async throws {
-        let quotedName = "\"\(name.replacing("\"", with: "\"\""))\""
-        let setup = """
-            create schema "S 1";
-            create table "S 1".\(quotedName) (\(quotedName) int primary key, "order" text, "A b" text);
-            """
-        try await ImportBench.with(setup) { bench in
-            let header = "\"\(name.replacing("\"", with: "\"\""))\",order,A b"
-            let job = try await bench.load(
-                "\"S 1\".\(quotedName)",
-                "\(header)\n1,a,b\nx,c,d\n2,e,f\n",
-                "max_rejects => 1"
-            )
-            #expect(
-                job.totals == ImportTotals(read: 3, inserted: 2, rejected: 1),
-                "\(job.error ?? "")"
-            )
-            #expect(job.rejects.map(\.column) == [name])
-            #expect(
-                try await bench.value("select string_agg(\"A b\", ',') from \"S 1\".\(quotedName)")
-                    == "b,f"
-            )
-            #expect(
-                try await bench.value(
-                    "select relation = '\"S 1\".\(quotedName)'::regclass::text from bulkhead.change"
-                ) == "t"
-            )
+    ]
+
+    @Test func anyNameOfTableAndColumnsWillDo() async throws {
+        try await ImportBench.with("create schema \"S 1\"") { bench in
+            var jobs: [Int64] = []
+            for name in Self.names {
+                let name = quoted(identifier: name)
+                let table = "\"S 1\".\(name)"
+                try await bench.database.run(
+                    "create table \(table) (\(name) int primary key, \"order\" text, \"A b\" text)"
+                )
+                jobs.append(
+                    try await bench.enqueue(
+                        table,
+                        text: "\(name),order,A b\n1,a,b\nx,c,d\n2,e,f\n",
+                        "max_rejects => 1"
+                    )
+                )
+            }
+            try await bench.drain()
+            for (name, id) in zip(Self.names, jobs) {
+                let job = try await bench.outcome(of: id)
+                let table = "\"S 1\".\(quoted(identifier: name))"
+                #expect(
+                    job.totals == ImportTotals(read: 3, inserted: 2, rejected: 1),
+                    "\(name): \(job.error ?? "")"
+                )
+                #expect(job.rejects.map(\.column) == [name])
+                let stored = try await bench.value("select string_agg(\"A b\", ',') from \(table)")
+                #expect(stored == "b,f")
+                let relation = try #require(job.relations.first)
+                #expect(
+                    try await bench.database.value(
+                        "select \(relation)::regclass = \(table)::regclass"
+                    ) == "t"
+                )
+            }
         }
     }
 
@@ -97,35 +106,42 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("create view hc.x as select 1 as id", "is not a table"),
-        ("create materialized view hc.x as select 1 as id", "is not a table"),
-        ("create sequence hc.x", "is not a table"),
-        ("create unlogged table hc.x (id int)", "unlogged"),
+    static let undurable = [
+        ("create view hc.NAME as select 1 as id", "is not a table"),
+        ("create materialized view hc.NAME as select 1 as id", "is not a table"),
+        ("create sequence hc.NAME", "is not a table"),
+        ("create unlogged table hc.NAME (id int)", "unlogged"),
         (
             """
-            create table hc.x (id int) partition by list (id);
-            create unlogged table hc.x1 partition of hc.x for values in (1)
+            create table hc.NAME (id int) partition by list (id);
+            create unlogged table hc.NAME1 partition of hc.NAME for values in (1)
             """, "unlogged"
         ),
         (
             """
             create extension file_fdw; create server files foreign data wrapper file_fdw;
-            create foreign table hc.x (id int) server files options (filename '/dev/null')
+            create foreign table hc.NAME (id int) server files options (filename '/dev/null')
             """, "is not a table"
         ),
-    ])
-    func whatIsNoDurableTableIsRefused(setup: String, says: String) async throws {
-        try await ImportBench.with("create schema hc; \(setup)") { bench in
+    ]
+
+    @Test func whatIsNoDurableTableIsRefused() async throws {
+        try await ImportBench.with("create schema hc") { bench in
             try bench.folder.write("id\n1\n", to: "in.csv")
-            // What the caller is not told at once, the job is told.
-            let job = try await bench.database.value(
-                "select bulkhead.enqueue('import', '{\"table_name\": \"hc.x\", \"files\": [\"in.csv\"]}')"
-            )
+            for (number, (setup, _)) in Self.undurable.enumerated() {
+                try await bench.database.run(setup.replacing("NAME", with: "x\(number)x"))
+                // What the caller is not told at once, the job is told.
+                let args = "{\"table_name\": \"hc.x\(number)x\", \"files\": [\"in.csv\"]}"
+                _ = try await bench.database.value(
+                    "select bulkhead.enqueue('import', \(args)::jsonb)"
+                )
+            }
             try await bench.drain()
-            let ended = try await bench.outcome(of: Int64(job ?? "") ?? 0)
-            #expect(ended.state == "discarded")
-            #expect(ended.error?.contains(says) == true, "\(ended.error ?? "")")
+            for (number, (setup, says)) in Self.undurable.enumerated() {
+                let job = try await bench.outcome(of: Int64(number + 1))
+                #expect(job.state == "discarded", "\(setup)")
+                #expect(job.error?.contains(says) == true, "\(job.error ?? "")")
+            }
         }
     }
 

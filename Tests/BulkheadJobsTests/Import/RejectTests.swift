@@ -163,7 +163,7 @@ import Testing
     func aBadRowIsPutAsideAlone(_ flaw: Flaw) async throws {
         try await ImportBench.with(Self.picky) { bench in
             for place in 0..<3 {
-                for batch in [1, 1000] {
+                for batch in [[1000, 1, 2][place]] {
                     var rows = ["1,,,n,1,c1,1,1,,1", "2,abc,2,n,,,2,2,1,"]
                     rows.insert(flaw.row, at: place)
                     if place == 0, ["23505", "23P01"].contains(flaw.sqlstate) {
