@@ -25,9 +25,25 @@ public struct TestDatabase: Sendable {
         hasSchema: Bool = true,
         _ body: (TestDatabase) async throws -> Result
     ) async throws -> Result {
+        await gate.enter()
+        do {
+            let result = try await withOwn(hasSchema: hasSchema, body)
+            await gate.leave()
+            return result
+        } catch {
+            await gate.leave()
+            throw error
+        }
+    }
+
+    /// Tests run side by side without a limit; a server and a small machine have one.
+    private static let gate = Gate(width: 10)
+
+    private static func withOwn<Result>(
+        hasSchema: Bool,
+        _ body: (TestDatabase) async throws -> Result
+    ) async throws -> Result {
         let server = try await TestServer.shared
-        await TestServer.places.take()
-        defer { TestServer.places.giveBack() }
         let name = "test_" + UUID().uuidString.lowercased().filter { $0 != "-" }
         let template = hasSchema ? try await server.template : "template0"
         let admin = try await TestSession.open(server.address(of: "postgres"))

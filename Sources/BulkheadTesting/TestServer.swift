@@ -13,9 +13,6 @@ final class TestServer: Sendable {
         case given(String)
     }
 
-    /// Each test has half a dozen sessions, and the server takes a hundred.
-    static let places = Places(12)
-
     static var shared: TestServer {
         get async throws { try await start.value }
     }
