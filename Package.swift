@@ -94,6 +94,7 @@ let package = Package(
         .testTarget(
             name: "BulkheadCLITests",
             dependencies: ["BulkheadCLI", "BulkheadTesting"],
+            exclude: ["Snapshots"],
             swiftSettings: settings
         ),
         .testTarget(

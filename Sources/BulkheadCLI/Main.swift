@@ -14,6 +14,7 @@ struct Main {
     static func main() async {
         // A reader that goes away is an error of write, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
+        Terminal.occupyStandardDescriptors()
         Allocator.keepSmall()
         exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }
@@ -41,16 +42,12 @@ struct Main {
 
     private static func dispatch(_ words: [String]) async throws -> ExitStatus {
         guard let name = words.first else { throw UsageError("a verb is missing") }
-        let terminal = Terminal(
-            isQuiet: words.contains("--quiet"),
-            printsJSON: words.contains("--json")
-        )
         switch name {
         case "--version":
-            try terminal.result("bulkhead \(Release.version)")
+            try Terminal().result("bulkhead \(Release.version)")
             return .done
         case "--help", "help":
-            try terminal.result(help)
+            try Terminal().result(help)
             return .done
         default: break
         }
@@ -58,11 +55,20 @@ struct Main {
             throw UsageError("unknown verb \(name)")
         }
         let rest = Array(words.dropFirst())
-        if rest.prefix(while: { $0 != "--" }).contains("--help") {
-            try terminal.result(verb.help)
+        let arguments = try Arguments(rest, options: verb.options + Option.common)
+        if arguments.has("--help") {
+            try Terminal().result(verb.help)
             return .done
         }
-        return try await verb.run(Arguments(rest, options: verb.options + Option.common), terminal)
+        if arguments.has("--version") {
+            try Terminal().result("bulkhead \(Release.version)")
+            return .done
+        }
+        let terminal = Terminal(
+            isQuiet: arguments.has("--quiet"),
+            printsJSON: arguments.has("--json")
+        )
+        return try await verb.run(arguments, terminal)
     }
 
     static var help: String {

@@ -31,15 +31,31 @@ struct Program {
     }
 
     func start(_ arguments: [String]) throws -> Running {
+        try start(arguments, of: Self.executable)
+    }
+
+    private func start(_ arguments: [String], of executable: URL) throws -> Running {
         var environment = ProcessInfo.processInfo.environment
         environment["BULKHEAD_DATABASE_URL"] = database.url
+        environment["BULKHEAD"] = Self.executable.path()
         environment.merge(self.environment) { _, new in new }
         return try Running(
-            Self.executable,
+            executable,
             arguments,
             environment: environment,
             directory: directory
         )
+    }
+
+    /// Runs a script of the shell, in which `$BULKHEAD` is the program.
+    func shell(_ script: String) async throws -> Result {
+        let process = try startShell(script)
+        let status = await process.end()
+        return Result(status: status, output: try process.output(), errors: try process.errors())
+    }
+
+    func startShell(_ script: String) throws -> Running {
+        try start(["-c", script], of: URL(filePath: "/bin/bash"))
     }
 
     /// The program lies beside the tests.

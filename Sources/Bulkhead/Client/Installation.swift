@@ -71,6 +71,19 @@ public struct Installation {
         try connection.query("drop schema bulkhead cascade")
     }
 
+    /// All statements of a first installation, for any SQL tool.
+    public static var script: String {
+        Schema.versions.map { "begin;\n\n\(script(of: $0))\ncommit;\n" }.joined(separator: "\n")
+    }
+
+    private static func script(of version: Schema.Version) -> String {
+        """
+        \(version.sql)
+        insert into bulkhead.schema_version (version, name) values (\(version.number), '\(version.name)');
+        revoke execute on all functions in schema bulkhead from public;
+        """
+    }
+
     /// Installs one version; nil when there is none left.
     private func installNext() throws -> Schema.Version? {
         try connection.transaction { connection in
@@ -84,13 +97,7 @@ public struct Installation {
             if present > Schema.versions.count { throw InstallationError.newer(present) }
             guard present < Schema.versions.count else { return nil }
             let version = Schema.versions[present]
-            try connection.run(script: version.sql)
-            try connection.query(
-                "insert into bulkhead.schema_version (version, name) values (\(version.number), \(version.name))"
-            )
-            try connection.run(
-                script: "revoke execute on all functions in schema bulkhead from public"
-            )
+            try connection.run(script: Self.script(of: version))
             return version
         }
     }

@@ -48,8 +48,14 @@ struct Arguments {
     func texts(_ name: String) -> [String]? { values[name] }
 
     /// Words separated by commas.
-    func list(_ name: String) -> [String]? {
-        text(name)?.split(separator: ",").map(String.init)
+    func list(_ name: String) throws -> [String]? {
+        guard let text = text(name) else { return nil }
+        let words = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        // A name left out would shift those behind it.
+        guard !words.contains("") else {
+            throw UsageError("\(name) takes names with commas between them, not \"\(text)\"")
+        }
+        return words
     }
 
     /// A whole number within bounds.

@@ -53,11 +53,20 @@ enum Database {
     private static func hidePassword(of address: DatabaseAddress) {
         guard let password = address.password, !password.isEmpty else { return }
         for index in 1..<Int(CommandLine.argc) {
-            guard let argument = CommandLine.unsafeArgv[index],
-                let found = strstr(argument, password)
-            else { continue }
-            memset(found, Int32(UInt8(ascii: "*")), password.utf8.count)
+            guard let argument = CommandLine.unsafeArgv[index] else { continue }
+            for written in [password, escapedPassword(in: String(cString: argument))] {
+                guard let written, let found = strstr(argument, written) else { continue }
+                memset(found, Int32(UInt8(ascii: "*")), written.utf8.count)
+            }
         }
+    }
+
+    /// The password of a URL as it is written there, with its `%40` and the like.
+    private static func escapedPassword(in url: String) -> String? {
+        let match =
+            url.firstMatch(of: /:\/\/[^:@\/?]*:([^@\/?]+)@/)
+            ?? url.firstMatch(of: /[?&]password=([^&]+)/)
+        return match.map { String($0.output.1) }
     }
 }
 

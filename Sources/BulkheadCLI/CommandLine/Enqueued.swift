@@ -14,6 +14,17 @@ struct Enqueued {
         waits = arguments.has("--wait")
     }
 
+    /// Runs a statement that adds a job.
+    ///
+    /// - Throws: `UsageError` for what the server calls a wrong argument.
+    static func add(_ call: SQL, _ connection: Connection) throws -> Int64 {
+        do {
+            return try connection.transaction { try $0.query(call).required(0, 0) }
+        } catch let error as PostgresError where error.isAboutArguments {
+            throw UsageError(error.message)
+        }
+    }
+
     func finish() async throws -> ExitStatus {
         guard waits else {
             try terminal.result(terminal.printsJSON ? "{\"id\":\(job)}" : "\(job)")
@@ -21,5 +32,12 @@ struct Enqueued {
         }
         if !terminal.printsJSON { try terminal.result("\(job)") }
         return try await JobWaiter(connection, terminal).wait(for: [job])
+    }
+}
+
+extension PostgresError {
+    /// Whether an argument was refused: by the service, or as no time or interval.
+    fileprivate var isAboutArguments: Bool {
+        ["22023", "22007", "22008", "22009", "22015"].contains(state?.rawValue)
     }
 }

@@ -14,10 +14,11 @@ extension Duration {
     var shown: String {
         let seconds = self / .seconds(1)
         guard seconds.isFinite, seconds >= 0, seconds < 1e9 else { return "?" }
-        let whole = Int(seconds)
+        let tenths = Int((seconds * 10).rounded())
+        // Never 60.0 s.
+        let whole = tenths == 600 ? 60 : Int(seconds)
         if whole >= 3600 { return "\(whole / 3600)h \(twoDigits(whole / 60 % 60))m" }
         if whole >= 60 { return "\(whole / 60)m \(twoDigits(whole % 60))s" }
-        let tenths = Int((seconds * 10).rounded())
         return "\(tenths / 10).\(tenths % 10) s"
     }
 

@@ -25,6 +25,7 @@ struct Option: Sendable {
         .flag("--json", "print JSON"),
         .flag("--quiet", "print only results and errors"),
         .flag("--help", "print this"),
+        .flag("--version", "print the version"),
     ]
 
     /// The options of every verb that adds a job.

@@ -16,7 +16,7 @@ struct ProgressLine {
     mutating func show(_ status: JobStatus) {
         guard !terminal.isQuiet, !status.isFinished else { return }
         if terminal.isInteractive {
-            terminal.draw(bar(status))
+            terminal.draw(Self.bar(line(status), percent: status.percent, in: terminal.width))
             isDrawn = true
             return
         }
@@ -33,13 +33,11 @@ struct ProgressLine {
         isDrawn = false
     }
 
-    private func bar(_ status: JobStatus) -> String {
-        let text = line(status)
-        let width = min(30, terminal.width - text.count - 4)
-        guard let percent = status.percent, width >= 8 else {
-            return String(text.prefix(terminal.width - 1))
-        }
-        let full = Int(Double(width) * min(100, percent) / 100)
+    /// A text behind a bar, or cut where there is no room for both.
+    static func bar(_ text: String, percent: Double?, in columns: Int) -> String {
+        let width = min(30, columns - text.count - 4)
+        guard let percent, width >= 8 else { return String(text.prefix(columns - 1)) }
+        let full = Int(Double(width) * min(100, max(0, percent)) / 100)
         return
             "[\(String(repeating: "#", count: full))\(String(repeating: ".", count: width - full))] \(text)"
     }

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// Where results go (standard output) and everything else (standard error).
 struct Terminal: Sendable {
-    let isQuiet: Bool
-    let printsJSON: Bool
+    var isQuiet = false
+    var printsJSON = false
 
     /// Whether someone is looking at standard error.
     var isInteractive: Bool { isatty(2) == 1 && !isQuiet }
@@ -26,6 +26,11 @@ struct Terminal: Sendable {
         if !isQuiet { Self.say(text + "\n") }
     }
 
+    /// Asks a question, to be answered on the same line.
+    static func ask(_ question: String) {
+        say(question)
+    }
+
     /// Writes over the line that was drawn last.
     func draw(_ text: String) {
         Self.say("\r\u{1B}[K" + text)
@@ -33,7 +38,26 @@ struct Terminal: Sendable {
 
     /// Says what went wrong.
     static func error(_ text: String) {
-        say("bulkhead: \(text)\n")
+        say("bulkhead: \(withoutPasswords(text))\n")
+    }
+
+    /// Hides the passwords of URLs, which may stand in what was typed in the wrong place.
+    static func withoutPasswords(_ text: String) -> String {
+        text.replacing(/(:\/\/[^:@\/\s]*:)[^\s]*@/) { match in "\(match.1)****@" }
+            .replacing(/(password=)[^\s&]+/) { match in "\(match.1)****" }
+    }
+
+    /// Opens `/dev/null` in the place of a standard descriptor that the caller closed.
+    ///
+    /// A connection would else get its number, and what is meant for people would go to the server.
+    static func occupyStandardDescriptors() {
+        while true {
+            let descriptor = open("/dev/null", O_RDWR)
+            guard (0...2).contains(descriptor) else {
+                if descriptor > 2 { close(descriptor) }
+                return
+            }
+        }
     }
 
     /// What cannot be said is lost: there is nobody to tell.
@@ -51,6 +75,12 @@ struct Terminal: Sendable {
             let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 {
                 if errno == EINTR { continue }
+                if errno == EAGAIN {
+                    // Someone else made the pipe one that never blocks.
+                    var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    _ = poll(&room, 1, -1)
+                    continue
+                }
                 throw OutputError(errno: errno)
             }
             bytes = bytes.dropFirst(count)

@@ -46,15 +46,16 @@ enum ImportVerb: Verb {
         guard let table = arguments.operands.first, arguments.operands.count > 1 else {
             throw UsageError("import needs a table and at least one file")
         }
+        guard !arguments.operands.contains("") else {
+            throw UsageError("the name of a table or file is empty")
+        }
         let call = try statement(
             arguments,
             table: table,
             files: Array(arguments.operands.dropFirst())
         )
         return try await Database.use(arguments) { connection in
-            let job = try connection.transaction {
-                try $0.query(call).required(0, 0, as: Int64.self)
-            }
+            let job = try Enqueued.add(call, connection)
             return try await Enqueued(job, connection, arguments, terminal).finish()
         }
     }
@@ -70,8 +71,8 @@ enum ImportVerb: Verb {
                 escape => \(arguments.text("--escape")), null_text => \(arguments.texts("--null")),
                 skip => \(try arguments.number("--skip", in: 0...Int(Int32.max))),
                 header => \(arguments.has("--no-header") ? false : nil as Bool?),
-                columns => \(arguments.list("--columns")), map => \(try map(arguments)),
-                key => \(arguments.list("--key")), on_conflict => \(arguments.text("--on-conflict")),
+                columns => \(try arguments.list("--columns")), map => \(try map(arguments)),
+                key => \(try arguments.list("--key")), on_conflict => \(arguments.text("--on-conflict")),
                 max_rejects => \(try arguments.number("--max-rejects", in: 0...Int.max)),
                 batch => \(try arguments.number("--batch", in: 1...1_000_000)),
                 queue => \(enqueue.queue), priority => \(enqueue.priority), run_at => \(enqueue.runAt),

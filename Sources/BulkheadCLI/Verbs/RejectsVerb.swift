@@ -48,6 +48,14 @@ enum RejectsVerb: Verb {
         }
     }
 
+    /// The value on one line, with nothing in it that a terminal would obey.
+    private static func shown(_ value: String) -> String {
+        value.unicodeScalars.map { scalar in
+            scalar.properties.generalCategory == .control
+                ? scalar.escaped(asASCII: true) : String(scalar)
+        }.joined()
+    }
+
     private static func line(_ rows: borrowing Rows, _ row: Int) throws -> String {
         var text =
             "\(try rows.required(row, 1, as: String.self)):\(try rows.required(row, 2, as: Int64.self)): "
@@ -55,7 +63,7 @@ enum RejectsVerb: Verb {
         if let column = try rows.value(row, 3, as: String.self) {
             text += ", column \(column)"
             if let value = try rows.value(row, 4, as: String.self) {
-                text += ", value \"\(value)\""
+                text += ", value \"\(shown(value))\""
             }
         }
         return text + " [\(try rows.required(row, 5, as: String.self))]"

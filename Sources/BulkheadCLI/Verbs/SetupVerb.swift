@@ -21,8 +21,15 @@ enum SetupVerb: Verb {
         guard arguments.operands.isEmpty else {
             throw UsageError("setup takes no \(arguments.operands[0])")
         }
+        let chosen = ["--check", "--print", "--grant", "--remove"].filter(arguments.has)
+        guard chosen.count < 2 else {
+            throw UsageError("give \(chosen.joined(separator: " or ")), not both")
+        }
+        if arguments.has("--yes"), !arguments.has("--remove") {
+            throw UsageError("--yes goes with --remove")
+        }
         if arguments.has("--print") {
-            for version in Schema.versions { try terminal.result(version.sql) }
+            try terminal.result(Installation.script)
             return .done
         }
         return try await Database.use(arguments) { connection in
@@ -95,11 +102,10 @@ enum SetupVerb: Verb {
             guard isatty(0) == 1 else {
                 throw UsageError("--remove asks first, and nobody is there to answer: add --yes")
             }
-            print(
-                "This removes the schema bulkhead with all jobs, errors and rejects in it. Type yes to go on: ",
-                terminator: ""
+            Terminal.ask(
+                "This removes the schema bulkhead with all jobs, errors and rejects in it. "
+                    + "Type yes to go on: "
             )
-            fflush(nil)
             guard readLine() == "yes" else {
                 terminal.note("nothing was removed")
                 return .failed

@@ -32,13 +32,16 @@ enum WorkerVerb: Verb {
             throw UsageError("worker takes no \(arguments.operands[0])")
         }
         let configuration = try configuration(arguments)
+        let root = arguments.text("--import-root") ?? FileManager.default.currentDirectoryPath
+        var isDirectory = false
+        guard FileManager.default.fileExists(atPath: root, isDirectory: &isDirectory), isDirectory
+        else { throw UsageError("--import-root \(root) is not a directory") }
         let log = Logger(
             level: try arguments.choice("--log-level", of: Logger.Level.self)
                 ?? (terminal.isQuiet ? .warning : .info),
             format: try arguments.choice("--log-format", of: Logger.Format.self)
                 ?? (terminal.printsJSON ? .json : .text)
         )
-        let root = arguments.text("--import-root") ?? FileManager.default.currentDirectoryPath
         let daemon = Daemon(configuration, handlers: [ImportHandler(importRoot: root)], log: log)
         let signals = StopSignals(grace: configuration.grace, log: log) { daemon.stop() }
         defer { signals.end() }
