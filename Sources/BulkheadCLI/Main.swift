@@ -11,12 +11,16 @@ struct Main {
         CancelVerb.self, RejectsVerb.self,
     ]
 
-    static func main() async {
+    /// Not async: the runtime would open descriptors of its own before the first line.
+    static func main() {
+        Terminal.occupyStandardDescriptors()
         // A reader that goes away is an error of write, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
-        Terminal.occupyStandardDescriptors()
         Allocator.keepSmall()
-        exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
+        let words = Array(CommandLine.arguments.dropFirst())
+        // Detached: this thread runs nothing any more.
+        Task.detached { exit(await run(words).rawValue) }
+        while true { pause() }
     }
 
     static func run(_ words: [String]) async -> ExitStatus {

@@ -60,6 +60,24 @@ import Testing
         }
     }
 
+    /// Else the next thing that is opened, a connection for instance, gets the log.
+    @Test func descriptorsThatTheCallerClosedLeadNowhere() async throws {
+        try await Workplace.with { place in
+            let shell = try place.program.startShell(
+                "exec \"$BULKHEAD\" worker 0<&- 1>&- 2>&-"
+            )
+            try await place.database.waitUntil("select exists (select from bulkhead.daemon)")
+            for descriptor in 0...2 {
+                let target = try FileManager.default.destinationOfSymbolicLink(
+                    atPath: "/proc/\(shell.pid)/fd/\(descriptor)"
+                )
+                #expect(target == "/dev/null", "\(descriptor)")
+            }
+            shell.send(SIGTERM)
+            #expect(await shell.end() == 0)
+        }
+    }
+
     @Test func everyLineOfAJSONLogIsADocument() async throws {
         try await Workplace.with { place in
             try await place.database.run("create table t (id int)")

@@ -128,6 +128,27 @@ import Testing
         }
     }
 
+    @Test func theBytesOfARejectAreThoseOfTheFileUpToALimit() async throws {
+        try await ImportBench.with("create schema hc; create table hc.b (id int, t text);") {
+            bench in
+            let long = "x," + String(repeating: "y", count: 100_000)
+            var bytes = Array("id,t\n1,a\n2,".utf8) + [0xFF, 0xC3] + Array("\n".utf8)
+            bytes += Array("\(long)\r\n\"3\",\"b\n\"\n\"4\"x,c\n5,d".utf8)
+            try bench.folder.write(bytes, to: "in.csv")
+            let job = try await bench.load("hc.b", files: ["in.csv"], "max_rejects => 3")
+            #expect(
+                job.totals == ImportTotals(read: 6, inserted: 3, rejected: 3),
+                "\(job.error ?? "")"
+            )
+            #expect(job.rejects.map(\.line) == [3, 4, 7])
+            #expect(job.rejects.map(\.offset) == [9, 14, 100_027])
+            #expect(job.rejects.map(\.sqlstate) == ["22021", "22P02", "22P04"])
+            #expect(job.rejects[0].raw == "2,\\377\\303")
+            #expect(job.rejects[1].raw == String(long.prefix(64 << 10)))
+            #expect(job.rejects[2].raw == "\"4\"x,c")
+        }
+    }
+
     /// A value of these types is refused as a name that is not there, or as an expression.
     @Test func aValueThatIsRefusedAsANameIsAReject() async throws {
         let setup =
