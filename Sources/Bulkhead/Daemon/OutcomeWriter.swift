@@ -106,7 +106,7 @@ final class OutcomeWriter {
                     )
                 {
                     failedSince = since
-                    await thread.sleep(for: delay)
+                    await thread.sleep(for: running.isStopping ? min(delay, .milliseconds(500)) : delay)
                     continue
                 }
                 return notWritten(what, error, isRetry: failedSince != nil)
