@@ -19,8 +19,9 @@ package final class TestPooler: Sendable {
     ///   - size: How many server processes it may open.
     /// - Throws: When it does not start.
     package init(to database: TestDatabase, mode: String, size: Int) async throws {
-        guard let host = URLComponents(string: database.url)?.queryItems?
-            .first(where: { $0.name == "host" })?.value
+        guard
+            let host = URLComponents(string: database.url)?.queryItems?
+                .first(where: { $0.name == "host" })?.value
         else { throw TimedOut(what: "the server has no local socket") }
         let directory = "/tmp/bhb" + UUID().uuidString.prefix(8)
         self.directory = directory
@@ -28,20 +29,22 @@ package final class TestPooler: Sendable {
         try files.createDirectory(atPath: directory, withIntermediateDirectories: false)
         try files.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory)
         try """
-            [databases]
-            * = host=\(host) port=5432 user=postgres
-            [pgbouncer]
-            listen_port = 6432
-            listen_addr =
-            unix_socket_dir = \(directory)
-            auth_type = any
-            pool_mode = \(mode)
-            default_pool_size = \(size)
-            ignore_startup_parameters = extra_float_digits
-            """.write(toFile: "\(directory)/ini", atomically: false, encoding: .utf8)
+        [databases]
+        * = host=\(host) port=5432 user=postgres
+        [pgbouncer]
+        listen_port = 6432
+        listen_addr =
+        unix_socket_dir = \(directory)
+        auth_type = any
+        pool_mode = \(mode)
+        default_pool_size = \(size)
+        ignore_startup_parameters = extra_float_digits
+        """.write(toFile: "\(directory)/ini", atomically: false, encoding: .utf8)
         process = Process()
         // It refuses root, and only the server's own user may enter the folder of its socket.
-        process.executableURL = URL(fileURLWithPath: geteuid() == 0 ? "/usr/bin/setpriv" : Self.program)
+        process.executableURL = URL(
+            fileURLWithPath: geteuid() == 0 ? "/usr/bin/setpriv" : Self.program
+        )
         let asServer = ["--reuid=postgres", "--clear-groups", "--", Self.program]
         process.arguments = (geteuid() == 0 ? asServer : []) + ["-q", "\(directory)/ini"]
         process.standardError = FileHandle.nullDevice
@@ -63,9 +66,11 @@ package final class TestPooler: Sendable {
 
     /// Ends it.
     package func close() {
-        process.terminate()
-        process.waitUntilExit()
-        for file in ["ini", ".s.PGSQL.6432", ".s.PGSQL.6432.lock"] { unlink("\(directory)/\(file)") }
+        // It keeps nothing, and Foundation takes the ended process away by itself.
+        kill(process.processIdentifier, SIGKILL)
+        for file in ["ini", ".s.PGSQL.6432", ".s.PGSQL.6432.lock"] {
+            unlink("\(directory)/\(file)")
+        }
         rmdir(directory)
     }
 }

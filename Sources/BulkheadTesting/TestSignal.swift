@@ -13,7 +13,9 @@ public final class TestSignal<Value: Sendable>: Sendable {
         continuation.yield(value)
     }
 
-    /// Takes the next value, and waits for it. One task at a time may wait.
+    /// Takes the next value, and waits for it.
+    ///
+    /// One task at a time may wait.
     ///
     /// - Parameter limit: The longest time to wait.
     /// - Returns: The value.

@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct LoggerTests {
     static let nasty = [
-        "plain", "", "two words", "a=b", "quo\"te", "back\\slash", "line\nfeed\r\nand\ttab", "\u{1b}[2J",
+        "plain", "", "two words", "a=b", "quo\"te", "back\\slash", "line\nfeed\r\nand\ttab",
+        "\u{1b}[2J",
         "\0nul", "žluť 😀", "\u{2028}\u{85}", String(repeating: "x", count: 100_000),
         String(repeating: "\u{1}", count: 999), String(repeating: "👩‍👩‍👧", count: 5000),
     ]
@@ -111,7 +112,9 @@ import Testing
         await withDiscardingTaskGroup { group in
             for number in 0..<50 {
                 group.addTask {
-                    for _ in 0..<20 { log.logger.with("n", number).info(String(repeating: "y", count: 500)) }
+                    for _ in 0..<20 {
+                        log.logger.with("n", number).info(String(repeating: "y", count: 500))
+                    }
                 }
             }
         }

@@ -10,7 +10,10 @@ import Testing
     @Test func anyErrorIsTriedAgainLater() async throws {
         try await TestDatabase.with { database in
             try await database.run("select bulkhead.enqueue('k', max_attempts => 2)")
-            let daemon = try await TestDaemon.start(database, [TestHandler("k") { _ in throw Odd() }]) {
+            let daemon = try await TestDaemon.start(
+                database,
+                [TestHandler("k") { _ in throw Odd() }]
+            ) {
                 $0.drains = true
             }
             try await daemon.wait()
@@ -51,8 +54,10 @@ import Testing
         }
     }
 
-    private func name(_ kind: PostgresError.Kind, _ interruption: JobInterruption? = nil) -> String? {
-        Outcome(PostgresError(state: nil, message: "m", kind: kind), interruption: interruption).name
+    private func name(_ kind: PostgresError.Kind, _ interruption: JobInterruption? = nil) -> String?
+    {
+        Outcome(PostgresError(state: nil, message: "m", kind: kind), interruption: interruption)
+            .name
     }
 
     @Test func anErrorOfTheServerIsJudgedByItsKind() {

@@ -15,7 +15,9 @@ import Testing
         return (0..<count).map { _ in
             if case .tryAgain(let delay) = persistence.failed(kind, took: took, random: random) {
                 delay
-            } else { nil }
+            } else {
+                nil
+            }
         }
     }
 

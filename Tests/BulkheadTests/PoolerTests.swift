@@ -59,7 +59,9 @@ struct PoolerTests {
     @Test func aDaemonWorksThroughAPoolerInSessionMode() async throws {
         try await withPooler("session", size: 30) { database, pooled in
             try await database.run(Effects.setUp + "; select bulkhead.enqueue('effects')")
-            let daemon = try await TestDaemon.start(pooled, [Effects.handler(5)]) { $0.drains = true }
+            let daemon = try await TestDaemon.start(pooled, [Effects.handler(5)]) {
+                $0.drains = true
+            }
             try await daemon.wait()
             try await database.expect(Effects.areExactlyOnce(5), "t")
         }

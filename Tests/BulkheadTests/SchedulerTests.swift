@@ -23,14 +23,19 @@ import Testing
             try await database.waitUntil(
                 "select state = 'completed' from bulkhead.job order by id limit 1"
             )
-            try await database.expect("select count(*) > 0 from bulkhead.job where state = 'available'", "t")
+            try await database.expect(
+                "select count(*) > 0 from bulkhead.job where state = 'available'",
+                "t"
+            )
             try await daemon.stop()
         }
     }
 
     @Test func aJobWithASmallerPriorityIsTakenNext() async throws {
         try await TestDatabase.with { database in
-            try await database.run("select bulkhead.enqueue('k', priority => 5) from generate_series(1, 50)")
+            try await database.run(
+                "select bulkhead.enqueue('k', priority => 5) from generate_series(1, 50)"
+            )
             let (order, goOn) = (TestSignal(of: Int32.self), TestSignal(of: Int.self))
             let handler = TestHandler("k") { context in
                 order.send(context.job.priority)
@@ -78,7 +83,10 @@ import Testing
                 """,
                 "t"
             )
-            try await database.expect("select count(*) from bulkhead.job where state = 'completed'", "30")
+            try await database.expect(
+                "select count(*) from bulkhead.job where state = 'completed'",
+                "30"
+            )
         }
     }
 

@@ -32,7 +32,9 @@ import Testing
                 [Self.slow, TestHandler("small", isSmall: true) { _ in }],
                 log: log.logger
             ) { $0.lease = .milliseconds(900) }
-            try await database.waitUntil("select batches > 2 from bulkhead.job where kind = 'effects'")
+            try await database.waitUntil(
+                "select batches > 2 from bulkhead.job where kind = 'effects'"
+            )
             try await server.stop(.immediate)
             // Longer than a lease: when the server is back, all of them look over.
             let pause = ExecutorThread(name: "pause")
@@ -75,7 +77,10 @@ import Testing
             let pause = ExecutorThread(name: "pause")
             await pause.sleep(for: .seconds(1))
             pause.stop()
-            try await database.expect("select state || batches from bulkhead.job", "running\(before ?? "")")
+            try await database.expect(
+                "select state || batches from bulkhead.job",
+                "running\(before ?? "")"
+            )
             try await database.expect("select pg_promote()", "t")
             try await database.waitUntil(Effects.areExactlyOnce(12))
             try await database.expect("select attempt from bulkhead.job", "1")

@@ -37,10 +37,14 @@ import Testing
     @Test func daemonsAreShownWithTheirJobs() async throws {
         try await TestDatabase.with { database in
             try await database.run("select bulkhead.enqueue('k') from generate_series(1, 3)")
-            let claimants = (try await Claimant(database), try await Claimant(database, lease: "-1 s"))
+            let claimants = (
+                try await Claimant(database), try await Claimant(database, lease: "-1 s")
+            )
             for _ in 0..<2 { _ = try await claimants.0.claim() }
             #expect(
-                try await database.rows("select alive, running from bulkhead.daemon_status order by alive")
+                try await database.rows(
+                    "select alive, running from bulkhead.daemon_status order by alive"
+                )
                     == [["f", "0"], ["t", "2"]]
             )
             try await database.run("select bulkhead.remove_dead_daemons()")

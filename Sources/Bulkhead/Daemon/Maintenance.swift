@@ -60,6 +60,7 @@ actor Maintenance {
     ///
     /// - Parameter onlyEnded: Whether a lease must have been ended, since its process is known to be
     ///   gone; one that has merely run out does not count then.
+    /// - Throws: What the server says.
     private func rescue(onlyEnded: Bool) throws {
         var after: Int64 = 0
         while !isStopping {

@@ -106,7 +106,9 @@ final class OutcomeWriter {
                     )
                 {
                     failedSince = since
-                    await thread.sleep(for: running.isStopping ? min(delay, .milliseconds(500)) : delay)
+                    await thread.sleep(
+                        for: running.isStopping ? min(delay, .milliseconds(500)) : delay
+                    )
                     continue
                 }
                 return notWritten(what, error, isRetry: failedSince != nil)

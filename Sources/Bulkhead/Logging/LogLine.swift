@@ -58,6 +58,7 @@ struct LogLine {
     /// - Parameters:
     ///   - text: What to write.
     ///   - quotes: Whether it will stand between quotes.
+    /// - Returns: The text to write.
     private static func escaped(_ text: String, quotes: Bool = false) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {
