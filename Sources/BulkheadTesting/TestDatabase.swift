@@ -14,12 +14,27 @@ public struct TestDatabase: Sendable {
     /// The database's address.
     public let address: DatabaseAddress
 
-    /// Makes a database, runs the closure with it, and drops it.
+    /// Makes a database, runs the closure with it, and drops it; some twenty tests at a time do so.
     ///
     /// - Parameter hasSchema: Whether the service schema is installed.
     /// - Throws: What the closure or the server throws.
     public static func with<Result>(
         hasSchema: Bool = true,
+        _ body: (TestDatabase) async throws -> Result
+    ) async throws -> Result {
+        await TestSlots.shared.take()
+        let result: Swift.Result<Result, any Error>
+        do {
+            result = .success(try await make(hasSchema: hasSchema, body))
+        } catch {
+            result = .failure(error)
+        }
+        await TestSlots.shared.giveBack()
+        return try result.get()
+    }
+
+    private static func make<Result>(
+        hasSchema: Bool,
         _ body: (TestDatabase) async throws -> Result
     ) async throws -> Result {
         let server = try await TestServer.shared
