@@ -8,10 +8,10 @@ import Testing
             try await database.run(
                 """
                 insert into bulkhead.job (kind, state, daemon, rows_done, rows_before, rows_total, started_at, finished_at)
-                values ('running', 'running', gen_random_uuid(), 600, 100, 1100, now() - interval '10 s', null),
+                values ('running', 'running', gen_random_uuid(), 600000, 100000, 1100000, now() - interval '10000 s', null),
                     ('done', 'completed', null, 600, 100, null, now() - interval '20 s', now() - interval '10 s'),
                     ('waiting', 'available', null, 0, 0, null, null, null),
-                    ('over', 'running', gen_random_uuid(), 30, 0, 20, now() - interval '10 s', null),
+                    ('over', 'running', gen_random_uuid(), 30000, 0, 20000, now() - interval '10000 s', null),
                     ('instant', 'completed', null, 5, 0, 0, now(), now());
                 insert into bulkhead.job_error (job, attempt, message) values (1, 1, 'old'), (1, 2, 'new');
                 insert into bulkhead.request (job, what) values (4, 'cancel')
@@ -20,14 +20,15 @@ import Testing
             #expect(
                 try await database.rows(
                     """
-                    select kind, percent, rows_per_second, extract(epoch from eta)::int, extract(epoch from runtime)::int,
+                    select kind, percent, rows_per_second, round(extract(epoch from eta), -1)::int,
+                        round(extract(epoch from runtime), -1)::int,
                         last_error, cancel_requested from bulkhead.job_status order by id
                     """
                 ) == [
-                    ["running", "54.5", "50", "10", "10", "new", "f"],
+                    ["running", "54.5", "50", "10000", "10000", "new", "f"],
                     ["done", "100", "50", nil, "10", nil, "f"],
                     ["waiting", nil, nil, nil, nil, nil, "f"],
-                    ["over", "100", "3", "0", "10", nil, "t"],
+                    ["over", "100", "3", "0", "10000", nil, "t"],
                     ["instant", "100", nil, nil, "0", nil, "f"],
                 ]
             )
