@@ -15,6 +15,7 @@ let package = Package(
     name: "bulkhead",
     products: [
         .executable(name: "bulkhead", targets: ["BulkheadCLI"]),
+        .executable(name: "bulkhead-benchmarks", targets: ["BulkheadBenchmarks"]),
         .library(name: "Bulkhead", targets: ["Bulkhead"]),
         .library(name: "BulkheadJobs", targets: ["BulkheadJobs"]),
         .library(name: "BulkheadTesting", targets: ["BulkheadTesting"]),
@@ -48,6 +49,13 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "PostgresServer", swiftSettings: settings),
+        .executableTarget(
+            name: "BulkheadBenchmarks",
+            dependencies: ["Bulkhead", "Postgres", "PostgresServer"],
+            path: "Benchmarks",
+            exclude: ["run.sh"],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "private-server",
             dependencies: ["PostgresServer"],

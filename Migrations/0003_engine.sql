@@ -297,11 +297,14 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     completed bigint;
 begin
+    if not bulkhead.holds_lease(complete.daemon) then
+        raise exception 'daemon % has no lease', complete.daemon using errcode = 'BH002';
+    end if;
     update bulkhead.job j
     set state = 'completed', finished_at = clock_timestamp(),
         started_at = coalesce(j.started_at, clock_timestamp()), daemon = null
     where j.id = any (complete.jobs) and j.attempt = 1 and j.daemon = complete.daemon
-      and j.state = 'running' and bulkhead.holds_lease(complete.daemon);
+      and j.state = 'running';
     get diagnostics completed = row_count;
     delete from bulkhead.request r where r.job = any (complete.jobs)
         and exists (select from bulkhead.job j where j.id = r.job and j.state = 'completed');

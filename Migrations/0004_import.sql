@@ -134,26 +134,29 @@ $$;
 
 -- Moves a sequence past a value, never back. Only nextval moves it forward whatever others do at the same
 -- time, so short ways are walked; over a long one nobody else gets in the moment of a setval.
-create function bulkhead.advance_sequence(sequence regclass, value bigint) returns void
+create function bulkhead.advance_sequence(sequence regclass, value numeric) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     step bigint;
+    target bigint;
     present bigint;
 begin
-    perform pg_advisory_xact_lock(1112884293, (sequence::oid::bigint & 2147483647)::int);
-    select s.seqincrement into step from pg_sequence s where s.seqrelid = sequence;
-    if value is null or step < 0 then
+    -- A column may take more than its sequence can give: then there is nothing left to collide with.
+    select s.seqincrement, floor(least(value, s.seqmax)) into step, target
+    from pg_sequence s where s.seqrelid = sequence;
+    if target is null or step < 0 then
         return;
     end if;
+    perform pg_advisory_xact_lock(1112884293, (sequence::oid::bigint & 2147483647)::int);
     present := pg_sequence_last_value(sequence);
-    if value <= coalesce(present, 0) then
+    if target <= coalesce(present, 0) then
         return;
     end if;
     present := nextval(sequence);
-    if value - present > 1000 * step then
-        perform setval(sequence, value);
+    if target - present > 1000 * step then
+        perform setval(sequence, target);
     else
-        while present < value loop
+        while present < target loop
             present := nextval(sequence);
         end loop;
     end if;

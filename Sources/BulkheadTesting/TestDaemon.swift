@@ -11,9 +11,9 @@ public final class TestDaemon: Sendable {
     /// - Parameters:
     ///   - database: Where it works.
     ///   - handlers: What it can do.
-    ///   - log: Where it writes what it does; errors only, to standard error, unless given.
+    ///   - log: Where it writes its log.
     ///   - configure: Changes the usual settings.
-    /// - Returns: The daemon.
+    /// - Returns: The running daemon.
     /// - Throws: When it cannot start.
     public static func start(
         _ database: TestDatabase,

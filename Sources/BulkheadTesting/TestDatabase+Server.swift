@@ -19,7 +19,7 @@ extension TestDatabase {
     /// The same database by another way, through a proxy or as another role for instance.
     ///
     /// - Parameter url: The other address.
-    /// - Returns: The database.
+    /// - Returns: The database at that address.
     /// - Throws: When the address cannot be read.
     package func at(_ url: String) throws -> TestDatabase {
         TestDatabase(name: name, url: url, address: try DatabaseAddress(url))

@@ -14,26 +14,32 @@ public struct TestDatabase: Sendable {
     /// The database's address.
     public let address: DatabaseAddress
 
-    /// Makes a database, runs the closure with it, and drops it; some twenty tests at a time do so.
+    /// Makes a database, runs the closure with it, and drops it.
     ///
-    /// - Parameter hasSchema: Whether the service schema is installed.
+    /// - Parameters:
+    ///   - hasSchema: Whether the service schema is installed.
+    ///   - body: The test.
+    /// - Returns: What the closure returns.
     /// - Throws: What the closure or the server throws.
     public static func with<Result>(
         hasSchema: Bool = true,
         _ body: (TestDatabase) async throws -> Result
     ) async throws -> Result {
-        await TestSlots.shared.take()
-        let result: Swift.Result<Result, any Error>
+        await gate.enter()
         do {
-            result = .success(try await make(hasSchema: hasSchema, body))
+            let result = try await withOwn(hasSchema: hasSchema, body)
+            await gate.leave()
+            return result
         } catch {
-            result = .failure(error)
+            await gate.leave()
+            throw error
         }
-        await TestSlots.shared.giveBack()
-        return try result.get()
     }
 
-    private static func make<Result>(
+    /// Tests run side by side without a limit; a server and a small machine have one.
+    private static let gate = Gate(width: 10)
+
+    private static func withOwn<Result>(
         hasSchema: Bool,
         _ body: (TestDatabase) async throws -> Result
     ) async throws -> Result {
@@ -53,6 +59,15 @@ public struct TestDatabase: Sendable {
         }
         try await admin.run("drop database \(name) with (force)")
         return try result.get()
+    }
+
+    /// A database that is there already, on a server of the test's own; installs the schema.
+    ///
+    /// - Throws: What the server says.
+    public static func onServer(_ url: String) async throws -> TestDatabase {
+        let database = TestDatabase(name: "postgres", url: url, address: try DatabaseAddress(url))
+        try await database.session().install()
+        return database
     }
 
     /// A session of its own, on a thread of its own.

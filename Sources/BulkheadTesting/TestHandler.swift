@@ -2,9 +2,9 @@ public import Bulkhead
 
 /// A handler made of a closure.
 public struct TestHandler: JobHandler {
-    /// The kind of job that it runs.
+    /// The kind of job.
     public let kind: String
-    /// Whether a worker may be given many of them at once.
+    /// False unless the handler says otherwise.
     public let isSmall: Bool
     private let body: @Sendable (JobContext) async throws -> JSONText?
 
@@ -52,7 +52,7 @@ public struct TestHandler: JobHandler {
         TestHandler(kind: kind, isSmall: isSmall, body: body)
     }
 
-    /// Runs the closure.
+    /// Runs a job.
     public func run(_ context: JobContext) async throws -> JSONText? {
         try await body(context)
     }

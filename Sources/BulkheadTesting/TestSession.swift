@@ -3,7 +3,7 @@ public import Postgres
 /// A session for tests: an actor on a thread of its own, so that what blocks it blocks nobody else.
 public actor TestSession {
     private let thread: ExecutorThread
-    /// Runs the session's statements on its thread.
+    /// The owner's thread.
     nonisolated public let unownedExecutor: UnownedSerialExecutor
     private let address: DatabaseAddress
     private var connection: Connection?

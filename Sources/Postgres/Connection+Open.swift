@@ -2,7 +2,9 @@ internal import CLibPQ
 internal import Glibc
 
 extension Connection {
-    /// Connects within a time limit. libpq gives no SQLSTATE for a refused connection but inside a
+    /// Connects within a time limit.
+    ///
+    /// The library libpq gives no SQLSTATE for a refused connection but inside a
     /// verbose message, so it is read from there; that works in any language of the server.
     static func connect(
         _ address: DatabaseAddress,

@@ -1,7 +1,9 @@
 internal import CLibPQ
 internal import Glibc
 
-/// One session with the server. It belongs to the actor or function that opened it and never leaves it.
+/// One session with the server.
+///
+/// It belongs to the actor or function that opened it and never leaves it.
 ///
 /// Calls block: an actor that owns a connection runs on a `ExecutorThread`.
 public final class Connection {

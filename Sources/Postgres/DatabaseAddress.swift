@@ -42,8 +42,10 @@ public struct DatabaseAddress: Sendable, CustomStringConvertible {
         )
     }
 
-    // A word alone is the name of a database. One that looks like a URL with a slip in it is not
-    // taken for one: it may hold a password, and a database's name is shown.
+    /// A word alone is the name of a database.
+    ///
+    /// One that looks like a URL with a slip in it is not taken for one: it may hold a password,
+    /// and a database's name is shown.
     private static func complete(_ text: String) throws(PostgresError) -> String {
         if text.contains("://") { return text }
         guard !text.contains("@"), !text.contains("/") else { throw unreadable }

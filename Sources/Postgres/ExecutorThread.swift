@@ -122,6 +122,7 @@ public final class ExecutorThread: SerialExecutor, TaskExecutor, @unchecked Send
 
     // MARK: Executor
 
+    /// Takes a job of the owner.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let mustRing = shared.withLock {
@@ -131,14 +132,17 @@ public final class ExecutorThread: SerialExecutor, TaskExecutor, @unchecked Send
         if mustRing { ring() }
     }
 
+    /// The thread as the executor of an actor.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         UnownedSerialExecutor(ordinary: self)
     }
 
+    /// Traps when the caller runs elsewhere.
     public func checkIsolated() {
         precondition(isCurrent, "called from another thread than the owner's")
     }
 
+    /// Whether the caller runs on this thread.
     public func isIsolatingCurrentContext() -> Bool? {
         isCurrent
     }

@@ -5,10 +5,12 @@ public protocol PostgresDecodable {
 }
 
 extension String: PostgresDecodable {
+    /// Reads the text that the server wrote; nil when it is not such a value.
     public init?(postgresText: String) { self = postgresText }
 }
 
 extension Bool: PostgresDecodable {
+    /// Reads the text that the server wrote; nil when it is not such a value.
     public init?(postgresText: String) {
         switch postgresText {
         case "t": self = true
@@ -19,22 +21,27 @@ extension Bool: PostgresDecodable {
 }
 
 extension Int: PostgresDecodable {
+    /// Reads the text that the server wrote; nil when it is not such a value.
     public init?(postgresText: String) { self.init(postgresText) }
 }
 
 extension Int32: PostgresDecodable {
+    /// Reads the text that the server wrote; nil when it is not such a value.
     public init?(postgresText: String) { self.init(postgresText) }
 }
 
 extension Int64: PostgresDecodable {
+    /// Reads the text that the server wrote; nil when it is not such a value.
     public init?(postgresText: String) { self.init(postgresText) }
 }
 
 extension Double: PostgresDecodable {
+    /// Reads the text that the server wrote; nil when it is not such a value.
     public init?(postgresText: String) { self.init(postgresText) }
 }
 
 extension Bytes: PostgresDecodable {
+    /// Reads the text that the server wrote; nil when it is not such a value.
     public init?(postgresText: String) {
         let text = Array(postgresText.utf8)
         guard text.starts(with: "\\x".utf8), text.count.isMultiple(of: 2) else { return nil }

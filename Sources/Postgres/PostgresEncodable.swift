@@ -5,26 +5,32 @@ public protocol PostgresEncodable: Sendable {
 }
 
 extension String: PostgresEncodable {
+    /// The value as the server's input function reads it.
     public var postgresText: String { self }
 }
 
 extension Bool: PostgresEncodable {
+    /// The value as the server's input function reads it.
     public var postgresText: String { self ? "t" : "f" }
 }
 
 extension Int: PostgresEncodable {
+    /// The value as the server's input function reads it.
     public var postgresText: String { String(self) }
 }
 
 extension Int32: PostgresEncodable {
+    /// The value as the server's input function reads it.
     public var postgresText: String { String(self) }
 }
 
 extension Int64: PostgresEncodable {
+    /// The value as the server's input function reads it.
     public var postgresText: String { String(self) }
 }
 
 extension Double: PostgresEncodable {
+    /// The value as the server's input function reads it.
     public var postgresText: String { String(self) }
 }
 
@@ -59,6 +65,7 @@ public struct Bytes: PostgresEncodable, Hashable {
         self.rawValue = rawValue
     }
 
+    /// The value as the server's input function reads it.
     public var postgresText: String {
         var text: [UInt8] = [UInt8(ascii: "\\"), UInt8(ascii: "x")]
         text.reserveCapacity(2 + rawValue.count * 2)

@@ -23,7 +23,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         pieces = [text]
     }
 
-    /// The text with `$1`, `$2`, ... where the values go.
+    /// The text with `$1`, `$2` and so on where the values go.
     var text: String {
         var text = pieces[0]
         for (index, piece) in pieces.dropFirst().enumerated() {

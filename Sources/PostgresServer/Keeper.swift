@@ -37,7 +37,9 @@ final class Keeper: Sendable {
             &patience,
             socklen_t(MemoryLayout<timeval>.size)
         )
-        let command = (account?.command ?? []) + ["/bin/sh", "-c", keeperScript, "bulkhead-keeper"]
+        // By way of the environment, so that lists of processes show a line and not a page.
+        let shell = ["/bin/sh", "-c", #"eval "$BULKHEAD_KEEPER""#, "bulkhead-keeper"]
+        let command = (account?.command ?? []) + shell
         let process = Process()
         process.executableURL = URL(filePath: command[0])
         process.arguments = Array(command.dropFirst()) + arguments
@@ -123,6 +125,7 @@ final class Keeper: Sendable {
         var kept = owner.filter { ["TZ", "LD_LIBRARY_PATH"].contains($0.key) }
         kept["PATH"] = owner["PATH", default: ""] + ":/usr/bin:/bin:/usr/sbin:/sbin"
         kept["LC_ALL"] = "C"
+        kept["BULKHEAD_KEEPER"] = keeperScript
         return kept
     }
 }

@@ -7,6 +7,7 @@
 let keeperScript = #"""
     set -u
     umask 077
+    unset BULKHEAD_KEEPER
     bin=$1 home=$2 sock=$3 conf=$4
 
     refuse() { printf 'failed: %s\n' "$*"; exit 1; }

@@ -16,14 +16,10 @@ extension PostgresServer {
     }
 
     /// Whether a process is there and not merely waiting to be collected.
-    static func isAlive(_ id: Int32) throws -> Bool {
-        guard FileManager.default.fileExists(atPath: "/proc/\(id)/stat") else { return false }
-        let status: String
-        do {
-            status = try String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
-        } catch CocoaError.fileReadNoSuchFile {
+    static func isAlive(_ id: Int32) -> Bool {
+        guard let status = FileManager.default.contents(atPath: "/proc/\(id)/status") else {
             return false
         }
-        return !status.contains("State:\tZ")
+        return !String(decoding: status, as: UTF8.self).contains("State:\tZ")
     }
 }

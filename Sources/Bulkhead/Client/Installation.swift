@@ -110,6 +110,7 @@ public enum InstallationError: Error, Sendable, Equatable, CustomStringConvertib
     /// It has a newer version than this program.
     case newer(Int)
 
+    /// The same in words.
     public var description: String {
         let own = Schema.versions.count
         switch self {

@@ -132,7 +132,9 @@ actor Heartbeat {
         }
     }
 
-    /// Another daemon took this one for dead. Its jobs are no longer ours; new ones come under a new id.
+    /// Another daemon took this one for dead.
+    ///
+    /// Its jobs are no longer ours; new ones come under a new id.
     private func loseLease() {
         log.error("lease lost: the jobs of this daemon are another's now")
         for control in running.all { control.stopNow(.lost) }

@@ -1,8 +1,10 @@
 internal import FoundationEssentials
 internal import Postgres
 
-/// The daemon's present id. It has a fresh one at each start and whenever its lease was lost, so that
-/// nothing of its former life can pass for the present one.
+/// The daemon's present id.
+///
+/// It has a fresh one at each start and whenever its lease was lost, so that nothing of its former
+/// life can pass for the present one.
 final class Incarnation: Sendable {
     private let present = Lock(UUID().uuidString.lowercased())
 

@@ -58,9 +58,8 @@ actor Maintenance {
 
     /// Takes every job whose daemon is gone.
     ///
-    /// - Parameter onlyEnded: Whether a lease must have been ended, since its process is known to be
-    ///   gone; one that has merely run out does not count then.
-    /// - Throws: What the server says.
+    /// With `onlyEnded`, a lease must have been ended, since its process is known to be gone; one that
+    /// has merely run out does not count then.
     private func rescue(onlyEnded: Bool) throws {
         var after: Int64 = 0
         while !isStopping {

@@ -38,7 +38,7 @@ final class OutcomeWriter {
         let jobs = completed
         completed.removeAll(keepingCapacity: true)
         completedSince = nil
-        _ = await persist("the completion of \(jobs.count) jobs", session) { connection in
+        _ = await persist(jobs, daemon, session) { connection in
             try connection.query("select bulkhead.complete(\(jobs), \(daemon))").count
         }
     }
@@ -71,7 +71,7 @@ final class OutcomeWriter {
     ) async -> Writing<String> {
         guard let name = outcome.name else { return .notWritten }
         let failure = outcome.failure
-        return await persist("the outcome of job \(job.id)", session) { connection in
+        return await persist([job.id], daemon, session) { connection in
             let row = try connection.query(
                 """
                 select bulkhead.finish(\(job.id), \(job.attempt), \(daemon), \(name), \(outcome.result),
@@ -82,54 +82,68 @@ final class OutcomeWriter {
         }
     }
 
+    /// Tries until it is written: a job left `running` by a daemon that lives would never be rescued.
+    ///
     /// After an answer that was lost, the next try finds it done and is refused like one that came late:
     /// either way there is nothing left to write.
     private func persist<Result>(
-        _ what: String,
+        _ jobs: [Int64],
+        _ daemon: String,
         _ session: Session,
         _ body: (Connection) throws -> Result
     ) async -> Writing<Result> {
-        var persistence = Persistence(patience: .seconds(3600))
+        var persistence = Persistence(patience: .zero)
         var failedSince: ContinuousClock.Instant?
         while true {
             do {
-                return .written(try body(try session.connection()))
+                return try write(jobs, daemon, try session.connection(), body)
             } catch {
                 session.recover()
-                let since = failedSince ?? .now
-                if let error = error as? PostgresError, error.kind != .fenced,
-                    !running.isStopping || .now - since < Self.farewell,
-                    case .tryAgain(let delay) = persistence.failed(
-                        error.kind,
-                        took: .zero,
-                        random: .random(in: 0...1)
-                    )
-                {
-                    failedSince = since
-                    await thread.sleep(
-                        for: running.isStopping ? min(delay, .milliseconds(500)) : delay
-                    )
-                    continue
+                if failedSince == nil {
+                    log.warning("cannot write how jobs ended: trying on", ["error": "\(error)"])
                 }
-                return notWritten(what, error, isRetry: failedSince != nil)
+                let since = failedSince ?? .now
+                failedSince = since
+                if running.isStopping, .now - since > Self.farewell { return .notWritten }
+                let delay = persistence.delay(.random(in: 0...1))
+                await thread.sleep(for: running.isStopping ? min(delay, .milliseconds(500)) : delay)
             }
         }
     }
 
-    private func notWritten<Result>(
-        _ what: String,
-        _ error: any Error,
-        isRetry: Bool
-    ) -> Writing<Result> {
-        let kind = (error as? PostgresError)?.kind
-        let line =
-            isRetry && kind == .fenced
-            ? "\(what) was written before, or is no longer ours" : "could not write \(what)"
-        log.warning(line, ["error": "\(error)"])
-        switch (kind, error as? PostgresError) {
-        case (.badData, let error?), (.permanent, let error?), (.conflict, let error?):
-            return .refused(error)
-        default: return .notWritten
+    private func write<Result>(
+        _ jobs: [Int64],
+        _ daemon: String,
+        _ connection: Connection,
+        _ body: (Connection) throws -> Result
+    ) throws -> Writing<Result> {
+        do {
+            return .written(try body(connection))
+        } catch let error as PostgresError {
+            switch error.kind {
+            case .fenced:
+                // Refused for good, or only until the next heartbeat, as after a restart of the server.
+                guard try isOurs(jobs, daemon, connection) else { return .notWritten }
+                throw error
+            case .badData, .permanent, .conflict:
+                return .refused(error)
+            case .connectionLost, .unavailable, .transient, .cancelled, .permission:
+                throw error
+            }
         }
+    }
+
+    private func isOurs(
+        _ jobs: [Int64],
+        _ daemon: String,
+        _ connection: Connection
+    ) throws -> Bool {
+        try connection.query(
+            """
+            select exists (
+                select from bulkhead.job
+                where id = any (\(jobs)) and daemon = \(daemon) and state = 'running')
+            """
+        ).required(0, 0)
     }
 }

@@ -1,7 +1,9 @@
 internal import Postgres
 
-/// Finds out whether a pooler hands each transaction to another server process. A worker cannot live
-/// with that: its locks, settings and notifications would be another session's.
+/// Finds out whether a pooler hands each transaction to another server process.
+///
+/// A worker cannot live with that: its locks, settings and notifications would be another
+/// session's.
 enum PoolerProbe {
     /// - Throws: When transactions of one session run in several server processes.
     static func refuseTransactionPooling(_ address: DatabaseAddress) throws {

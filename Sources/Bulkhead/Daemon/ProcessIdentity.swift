@@ -15,8 +15,9 @@ struct ProcessIdentity: Sendable {
         return ProcessIdentity(pid: pid, start: start)
     }
 
-    /// Whether a process that was described so is known to be gone. One of another boot or pid
-    /// namespace cannot be seen from here: its lease tells.
+    /// Whether a process that was described so is known to be gone.
+    ///
+    /// One of another boot or pid namespace cannot be seen from here: its lease tells.
     static func isGone(pid: Int32, start: String) throws -> Bool {
         guard let place = start.lastIndex(of: "/"), try start[..<place] == self.place() else {
             return false

@@ -20,8 +20,9 @@ struct Watermark {
         dropsAt = now
     }
 
-    /// The key after which to look; nil to look at all. It is dropped every second, for jobs that
-    /// committed late.
+    /// The key after which to look; nil to look at all.
+    ///
+    /// It is dropped every second, for jobs that committed late.
     mutating func start(now: ContinuousClock.Instant) -> Key? {
         if now >= dropsAt {
             key = nil

@@ -12,6 +12,7 @@ public struct Batch {
     ///   - operation: What was done to the rows.
     ///   - relation: The table's schema-qualified name.
     ///   - ids: A JSON array of primary keys; nil tells readers to read the table again.
+    /// - Throws: What the server says.
     public func publish(_ operation: Operation, of relation: String, ids: JSONText?) throws {
         try connection.query(
             "select bulkhead.publish(\(relation), \(operation.rawValue), \(ids), \(job))"

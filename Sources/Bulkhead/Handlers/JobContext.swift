@@ -1,6 +1,8 @@
 public import Postgres
 
-/// What a handler needs to run one job. It belongs to the worker and never leaves it.
+/// What a handler needs to run one job.
+///
+/// It belongs to the worker and never leaves it.
 public final class JobContext {
     /// The job, as it was claimed.
     public let job: Job

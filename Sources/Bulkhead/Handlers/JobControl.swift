@@ -1,7 +1,9 @@
 internal import Dispatch
 internal import Postgres
 
-/// What others ask of one claimed job. It is read at batch boundaries, and reaches a running statement.
+/// What others ask of one claimed job.
+///
+/// It is read at batch boundaries, and reaches a running statement.
 final class JobControl: Sendable {
     private let canceller: Canceller
     private let thread: ExecutorThread

@@ -30,5 +30,6 @@ public protocol JobHandler: Sendable {
 }
 
 extension JobHandler {
+    /// False unless the handler says otherwise.
     public var isSmall: Bool { false }
 }

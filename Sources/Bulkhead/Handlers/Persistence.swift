@@ -24,6 +24,7 @@ struct Persistence {
     ///   - kind: What kind of failure it was.
     ///   - took: How long the try took.
     ///   - random: A number from 0 to 1 that spreads the delays.
+    /// - Returns: Whether and when to try again.
     mutating func failed(_ kind: PostgresError.Kind, took: Duration, random: Double) -> Verdict {
         switch kind {
         case .unavailable:
@@ -38,7 +39,7 @@ struct Persistence {
     }
 
     /// 50 ms, doubling to 5 s, half of it random.
-    private mutating func delay(_ random: Double) -> Duration {
+    mutating func delay(_ random: Double) -> Duration {
         let base = min(5.0, 0.05 * Double(1 << min(failures, 10)))
         failures += 1
         return .seconds(base * (0.5 + random / 2))

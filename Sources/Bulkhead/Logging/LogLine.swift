@@ -55,10 +55,7 @@ struct LogLine {
             || scalar == "\u{2029}"
     }
 
-    /// - Parameters:
-    ///   - text: What to write.
-    ///   - quotes: Whether it will stand between quotes.
-    /// - Returns: The text to write.
+    /// The text as it may stand in a line, with `quotes` between quotes.
     private static func escaped(_ text: String, quotes: Bool = false) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {

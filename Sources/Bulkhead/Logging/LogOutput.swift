@@ -57,8 +57,10 @@ final class LogOutput: Sendable {
         }
     }
 
-    // The reader of a pipe may go between the look and the writing. Its signal is blocked on this
-    // thread and taken, rather than ignored: that would be for the whole process and its children.
+    /// The reader of a pipe may go between the look and the writing.
+    ///
+    /// Its signal is blocked on this thread and taken, rather than ignored: that would be for the
+    /// whole process and its children.
     private func withoutBrokenPipeSignal(_ body: () -> Bool) -> Bool {
         var signals = sigset_t()
         var before = sigset_t()

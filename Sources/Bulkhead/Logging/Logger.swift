@@ -9,6 +9,7 @@ public struct Logger: Sendable {
     public enum Level: String, Sendable, CaseIterable, Comparable {
         case debug, info, warning, error
 
+        /// Whether the left one matters less.
         public static func < (left: Level, right: Level) -> Bool {
             allCases.firstIndex(of: left) ?? 0 < allCases.firstIndex(of: right) ?? 0
         }

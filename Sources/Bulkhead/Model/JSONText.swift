@@ -27,7 +27,9 @@ public struct JSONText: Sendable, Hashable, PostgresEncodable, CustomStringConve
         try JSONDecoder().decode(type, from: Data(text.utf8))
     }
 
+    /// The value as the server's input function reads it.
     public var postgresText: String { text }
 
+    /// The same in words.
     public var description: String { text }
 }

@@ -22,6 +22,7 @@ public struct JobFailure: Error, Sendable, CustomStringConvertible {
         self.position = position
     }
 
+    /// The same in words.
     public var description: String { message }
 }
 

@@ -3,9 +3,9 @@ internal import Postgres
 
 /// Loads one batch inside its transaction.
 ///
-/// A batch goes straight into the table where that is possible. Else, and whenever a row is refused, it
-/// goes through a temporary table: COPY checks the values, one statement moves the rows, and what either
-/// refuses is narrowed down to the rows to blame.
+/// A batch goes straight into the table where that is possible. Else, and whenever a row is refused, its
+/// rows are staged: one statement moves them, and what the server refuses is narrowed down to the rows to
+/// blame.
 struct BatchLoader {
     private let plan: ImportPlan
     private let batch: ParsedBatch
@@ -13,13 +13,8 @@ struct BatchLoader {
     private let transaction: Batch
     private let job: Int64
     private let rejectsLeft: Int64
+    private let stage: any StagedRows
     private var connection: Connection { transaction.connection }
-
-    /// What became of a batch.
-    struct Outcome {
-        var inserted = 0
-        var rejects: [Reject]
-    }
 
     /// - Parameters:
     ///   - rejectsLeft: How many rejects the job may still have.
@@ -37,27 +32,31 @@ struct BatchLoader {
         self.job = job
         self.rejectsLeft = rejectsLeft
         self.transaction = transaction
+        let connection = transaction.connection
+        stage =
+            plan.target.facts.mayMakeTemporaryTables
+            ? StageTable(plan: plan, batch: batch, connection: connection)
+            : SentRows(plan: plan, batch: batch, connection: connection)
     }
 
     /// Loads the batch.
     ///
     /// - Throws: `TooManyRejects`, `JobFailure` for a conflict that the policy does not allow, or what
     ///   the server said.
-    func load() throws -> Outcome {
-        var outcome = Outcome(rejects: batch.rejects)
-        try check(outcome)
-        guard !batch.rows.isEmpty else { return outcome }
-        if plan.isDirect, try loadDirectly() {
+    func load() throws -> BatchOutcome {
+        var outcome = BatchOutcome(
+            batch,
+            columns: plan.columns,
+            file: file,
+            allowed: rejectsLeft
+        )
+        if plan.isDirect, !outcome.hasTooMany, !batch.rows.isEmpty, try loadDirectly() {
             outcome.inserted = batch.rows.count
             return outcome
         }
-        try loadStaged(&outcome)
+        if outcome.horizon > 0 { try loadStaged(&outcome) }
+        if outcome.hasTooMany { throw TooManyRejects(rejects: outcome.rejects) }
         return outcome
-    }
-
-    private func check(_ outcome: Outcome) throws {
-        guard outcome.rejects.count > rejectsLeft else { return }
-        throw TooManyRejects(rejects: outcome.rejects)
     }
 
     // MARK: Straight into the table
@@ -66,11 +65,12 @@ struct BatchLoader {
     private func loadDirectly() throws -> Bool {
         guard plan.target.primaryKey.isEmpty || batch.ids != nil else { return false }
         do {
-            try savepoint {
+            try connection.savepoint {
                 try connection.copyIn(plan.copyIntoTarget) { try $0.write(batch.text) }
                 try connection.run(script: "set constraints all immediate")
             }
-        } catch let error as PostgresError where error.isAboutRows {
+        } catch let error as PostgresError where isAboutRows(error) || error.kind == .permanent {
+            // Values may also be refused as names or expressions; the stage tells them from the rest.
             return false
         }
         if plan.target.primaryKey.isEmpty {
@@ -83,71 +83,32 @@ struct BatchLoader {
         return true
     }
 
-    // MARK: Through the temporary table
+    // MARK: By way of the stage
 
-    private func loadStaged(_ outcome: inout Outcome) throws {
-        try connection.run(script: plan.createStage)
-        try stage(&outcome)
-        var isPatient = true
+    private func loadStaged(_ outcome: inout BatchOutcome) throws {
+        try stage.fill(&outcome)
+        var settling = false
         while true {
             var attempt = outcome
             do {
-                try savepoint {
-                    try insert(0...batch.rows.count - 1, &attempt, settling: !isPatient)
+                try connection.savepoint {
+                    try insert(0...batch.rows.count - 1, &attempt, settling: settling)
                     try connection.run(script: "set constraints all immediate")
                 }
                 outcome = attempt
-                return try moveSequences()
-            } catch let error as PostgresError where error.isAboutRows && isPatient {
-                // A deferred constraint: its error names no row.
-                if try !rejectOrphans(error, &outcome) { isPatient = false }
+                break
+            } catch let error as PostgresError where isAboutRows(error) && !settling {
+                // A deferred constraint: its error names no row, so each range is checked from here on,
+                // unless one statement finds them.
+                outcome = attempt
+                outcome.inserted = 0
+                if try !refuseOrphans(error, &outcome) { settling = true }
             }
         }
-    }
-
-    /// Copies the rows, in as large pieces as go through. A refused row names its line; what stands
-    /// before it is good, so the whole takes two passes at most, however many are bad.
-    private func stage(_ outcome: inout Outcome) throws {
-        var next = 0
-        var piece = batch.rows.count
-        while next < batch.rows.count {
-            let end = min(next + piece, batch.rows.count)
-            do {
-                try savepoint { try copy(next..<end) }
-                next = end
-                piece = min(piece * 2, batch.rows.count)
-            } catch let error as PostgresError where error.isAboutRows {
-                let refusal = CopyRefusal(error.context, table: plan.stage)
-                guard let refusal, (1...end - next).contains(refusal.line) else {
-                    if end - next == 1 {
-                        try reject(next, error, column: nil, &outcome)
-                        next = end
-                    }
-                    piece = max(1, (end - next) / 2)
-                    continue
-                }
-                let bad = next + refusal.line - 1
-                if bad > next { try savepoint { try copy(next..<bad) } }
-                try reject(bad, error, column: refusal.column.map { $0 - 1 }, &outcome)
-                piece = max(16, (bad - next) * 2)
-                next = bad + 1
-            }
-        }
-    }
-
-    private func copy(_ rows: Range<Int>) throws {
-        var buffer: [UInt8] = []
-        try connection.copyIn(plan.copyIntoStage) { writer in
-            for row in rows {
-                buffer += String(row).utf8
-                buffer.append(Byte.tab)
-                buffer += batch.text(of: row)
-                if buffer.count > 1 << 16 {
-                    try writer.write(buffer)
-                    buffer.removeAll(keepingCapacity: true)
-                }
-            }
-            try writer.write(buffer)
+        guard !outcome.hasTooMany else { return }
+        try moveSequences(outcome)
+        if !plan.returnsKeys, outcome.inserted > 0 {
+            try transaction.publish(.insert, of: plan.target.relation, ids: nil)
         }
     }
 
@@ -155,15 +116,21 @@ struct BatchLoader {
     /// alone.
     ///
     /// - Parameter settling: Whether deferred constraints are checked for each range.
-    private func insert(_ rows: ClosedRange<Int>, _ outcome: inout Outcome, settling: Bool) throws {
+    private func insert(_ rows: ClosedRange<Int>, _ outcome: inout BatchOutcome, settling: Bool) throws {
+        guard rows.lowerBound < outcome.horizon else { return }
+        let rows = rows.clamped(to: 0...outcome.horizon - 1)
+        let refused = outcome.refused(in: rows)
+        guard refused.count < rows.count else { return }
+        let source = stage.source(rows, without: refused)
         do {
-            try savepoint {
-                let row = try connection.query(plan.insertStaged(rows, job: job))
-                outcome.inserted += try row.required(0, 0, as: Int.self)
+            var inserted = 0
+            try connection.savepoint {
+                inserted = try move(source)
                 if settling { try connection.run(script: "set constraints all immediate") }
             }
-        } catch let error as PostgresError where error.isAboutRows {
-            if try rejectOrphans(error, &outcome) {
+            outcome.inserted += inserted
+        } catch let error as PostgresError where isAboutRows(error) {
+            if try refuseOrphans(error, &outcome) {
                 try insert(rows, &outcome, settling: settling)
             } else if rows.count > 1 {
                 let middle = rows.lowerBound + (rows.count - 1) / 2
@@ -175,149 +142,90 @@ struct BatchLoader {
         }
     }
 
-    private func refuse(_ row: Int, _ error: PostgresError, _ outcome: inout Outcome) throws {
-        if error.kind == .conflict, try isKeyConflict(error) {
+    private func move(_ source: SQL) throws -> Int {
+        guard plan.returnsKeys else { return try connection.query(plan.insert(from: source)).affected }
+        return try connection.query(plan.insertPublishing(from: source, job: job)).required(0, 0)
+    }
+
+    private func refuse(_ row: Int, _ error: PostgresError, _ outcome: inout BatchOutcome) throws {
+        if error.kind == .conflict, try plan.isKeyConflict(error, connection) {
+            let position = "\(file) line \(batch.rows[row].line)"
+            let detail = error.detail.map { " (\($0))" } ?? ""
             throw JobFailure(
-                "\(file) line \(batch.rows[row].line): \(error.message): \(error.detail ?? ""); "
-                    + "the rows of earlier batches stay; --on-conflict skip would keep the stored row",
+                "\(position): \(error.message)\(detail); the rows of earlier batches stay; "
+                    + "--on-conflict skip would keep the stored row",
                 detail: error.detail,
                 sqlstate: error.state?.rawValue,
-                position: "\(file) line \(batch.rows[row].line)"
+                position: position
             )
         }
-        let column = error.column.flatMap { name in plan.columns.firstIndex { $0.name == name } }
-        try reject(row, error, column: column, &outcome)
-        try connection.query(
-            "delete from \(unsafe: "pg_temp.\(plan.stage)") where bulkhead_n = \(row)"
-        )
+        outcome.refuse(row, error, column: try columnToBlame(for: error, in: row))
     }
 
-    private func reject(
-        _ row: Int,
-        _ error: PostgresError,
-        column: Int?,
-        _ outcome: inout Outcome
-    ) throws {
-        let detail = error.detail.map { " (\($0))" } ?? ""
-        try reject(
-            row,
-            column: column,
-            sqlstate: error.state?.rawValue ?? "XX000",
-            message: error.message + (error.kind == .conflict ? detail : ""),
-            &outcome
-        )
+    private func columnToBlame(for error: PostgresError, in row: Int) throws -> Int? {
+        if let name = error.column { return plan.columns.firstIndex { $0.name == name } }
+        guard error.state == .foreignKeyViolation else { return try stage.blame(row) }
+        let key = try ForeignKey(error, plan, connection)
+        return key.flatMap { $0.columns.count == 1 ? $0.columns[0] : nil }
     }
 
-    private func reject(
-        _ row: Int,
-        column: Int?,
-        sqlstate: String,
-        message: String,
-        _ outcome: inout Outcome
-    ) throws {
-        let column = column.flatMap { plan.columns.indices.contains($0) ? $0 : nil }
-        outcome.rejects.append(
-            Reject(
-                file: file,
-                line: batch.rows[row].line,
-                offset: batch.rows[row].offset,
-                columnName: column.map { plan.columns[$0].name },
-                value: column.flatMap { batch.value(of: row, column: $0) },
-                sqlstate: sqlstate,
-                message: message,
-                raw: batch.raw(of: row)
-            )
-        )
-        try check(outcome)
-    }
-
-    // MARK: Constraints
-
-    /// Whether the violated constraint is the key that the policy is about, or its like on a partition.
-    private func isKeyConflict(_ error: PostgresError) throws -> Bool {
-        guard !plan.key.isEmpty, let schema = error.schema, let constraint = error.constraint else {
-            return false
-        }
-        let row = try connection.query(
-            """
-            select coalesce((
-                select pg_catalog.array_agg(a.attname::text order by a.attname::text)
-                    = (select pg_catalog.array_agg(k order by k)
-                       from pg_catalog.unnest(\(plan.key.map(\.name))::text[]) k)
-                from pg_catalog.pg_class c
-                join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-                join pg_catalog.pg_index i on i.indexrelid = c.oid
-                join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey)
-                where n.nspname = \(schema) and c.relname = \(constraint)), false)
-            """
-        )
-        return try row.required(0, 0)
-    }
-
-    /// Takes the staged rows that refer to a row that is nowhere out of the stage, by one statement.
+    /// Refuses the staged rows that refer to a row that is nowhere, by one statement.
     ///
     /// - Returns: Whether there were any.
-    private func rejectOrphans(_ error: PostgresError, _ outcome: inout Outcome) throws -> Bool {
-        guard error.state == .foreignKeyViolation,
+    private func refuseOrphans(_ error: PostgresError, _ outcome: inout BatchOutcome) throws -> Bool {
+        guard error.state == .foreignKeyViolation, outcome.horizon > 0,
             let key = try ForeignKey(error, plan, connection)
         else { return false }
+        let all = 0...batch.rows.count - 1
+        let near = 0...outcome.horizon - 1
+        let query = key.orphans(
+            in: stage.source(near, without: outcome.refused(in: near)),
+            among: stage.source(all, without: outcome.refused(in: all))
+        )
         var orphans: [Int] = []
         do {
-            try savepoint {
-                let rows = try connection.query(key.deleteOrphans(from: "pg_temp.\(plan.stage)"))
+            try connection.savepoint {
+                let rows = try connection.query(query)
                 orphans = try (0..<rows.count).map { try rows.required($0, 0) }
             }
-        } catch let failure as PostgresError where failure.kind == .permission {
+        } catch let failure as PostgresError where failure.kind == .permission || isAboutRows(failure) {
+            // The role may not look, or a bad value is among those that were sent: halving finds both.
             return false
         }
-        for row in orphans.sorted() {
-            try reject(
+        for row in orphans {
+            outcome.refuse(
                 row,
                 column: key.columns.count == 1 ? key.columns[0] : nil,
                 sqlstate: SQLState.foreignKeyViolation.rawValue,
-                message: "\(error.message): the row that it refers to is not in \(key.referenced)",
-                &outcome
+                message: "\(error.message): the row that it refers to is not in \(key.referenced)"
             )
         }
         return !orphans.isEmpty
     }
 
-    // MARK: Sequences
-
     /// Moves the sequences of filled columns past the values that came from the file, never back.
-    private func moveSequences() throws {
+    private func moveSequences(_ outcome: BatchOutcome) throws {
+        let all = 0...batch.rows.count - 1
         for (index, column) in plan.columns.enumerated() {
             guard let sequence = column.sequence else { continue }
+            let value = "s.bulkhead_c\(index + 1)"
             try connection.query(
                 """
-                select bulkhead.advance_sequence(\(sequence)::regclass,
-                    (select max(\(unsafe: "bulkhead_c\(index + 1)")) from \(unsafe: "pg_temp.\(plan.stage)"))::bigint)
+                select bulkhead.advance_sequence(\(sequence)::regclass, max(\(unsafe: value))::numeric)
+                from \(stage.source(all, without: outcome.refused(in: all)))
                 """
             )
         }
     }
 
-    /// Runs the closure so that its failure undoes no more than its own work.
-    private func savepoint(_ body: () throws -> Void) throws {
-        try connection.run(script: "savepoint bulkhead")
-        do {
-            try body()
-        } catch let error as PostgresError where !connection.isLost {
-            try connection.run(script: "rollback to savepoint bulkhead; release savepoint bulkhead")
-            throw error
-        }
-        try connection.run(script: "release savepoint bulkhead")
+    /// Whether rows are to blame. Row security speaks of a row that it does not let in as of a missing
+    /// privilege; those of the table were looked at before.
+    private func isAboutRows(_ error: PostgresError) -> Bool {
+        error.isAboutRows || (plan.target.facts.hasRowSecurity && error.kind == .permission)
     }
 }
 
 /// More rows were refused than the job allows.
 struct TooManyRejects: Error {
     let rejects: [Reject]
-}
-
-extension PostgresError {
-    /// Whether rows are to blame, and not the statement, the role or the server.
-    fileprivate var isAboutRows: Bool {
-        kind == .badData || kind == .conflict
-    }
 }

@@ -7,6 +7,10 @@ struct ForeignKey {
     /// The table that it refers to, quoted for SQL.
     let referenced: String
     private let referencedColumns: [String]
+    /// The key's own operators, its side on the left: `=` alone may find others, such as text's for citext.
+    private let operators: [String]
+    /// The table as the key's check reads it: without the tables that inherit from it.
+    private let scanned: String
     /// Where the table refers to itself, the positions of the columns that it refers to.
     private let ownColumns: [Int]?
 
@@ -19,23 +23,30 @@ struct ForeignKey {
         let rows = try connection.query(
             """
             select a.attname, f.attname, pg_catalog.format('%I.%I', fn.nspname, fc.relname),
-                c.confrelid = \(plan.target.oid)::oid
+                c.confrelid = \(plan.target.oid)::oid, fc.relkind = 'p',
+                pg_catalog.format('operator(%I.%s)', opn.nspname, op.oprname),
+                pg_catalog.row_security_active(fc.oid)
             from pg_catalog.pg_constraint c
             join pg_catalog.pg_class t on t.oid = c.conrelid
             join pg_catalog.pg_namespace n on n.oid = t.relnamespace
             join pg_catalog.pg_class fc on fc.oid = c.confrelid
             join pg_catalog.pg_namespace fn on fn.oid = fc.relnamespace
-            cross join lateral unnest(c.conkey, c.confkey) with ordinality as k (attnum, fattnum, n)
+            cross join lateral unnest(c.conkey, c.confkey, c.conpfeqop)
+                with ordinality as k (attnum, fattnum, eqop, n)
             join pg_catalog.pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.attnum
             join pg_catalog.pg_attribute f on f.attrelid = c.confrelid and f.attnum = k.fattnum
+            join pg_catalog.pg_operator op on op.oid = k.eqop
+            join pg_catalog.pg_namespace opn on opn.oid = op.oprnamespace
             where n.nspname = \(schema) and t.relname = \(table) and c.conname = \(constraint)
                 and c.contype = 'f' and c.confmatchtype = 's'
             order by k.n
             """
         )
-        guard !rows.isEmpty else { return nil }
+        // Rows that row security hides are there all the same.
+        guard !rows.isEmpty, try !rows.required(0, 6, as: Bool.self) else { return nil }
         var columns: [Int] = []
         var referencedColumns: [String] = []
+        var operators: [String] = []
         for row in 0..<rows.count {
             let name: String = try rows.required(row, 0)
             guard let column = plan.columns.firstIndex(where: { $0.name == name }) else {
@@ -43,10 +54,13 @@ struct ForeignKey {
             }
             columns.append(column)
             referencedColumns.append(try rows.required(row, 1))
+            operators.append(try rows.required(row, 5))
         }
         self.columns = columns
         self.referencedColumns = referencedColumns
+        self.operators = operators
         referenced = try rows.required(0, 2)
+        scanned = try rows.required(0, 4) ? referenced : "only \(referenced)"
         if try rows.required(0, 3) {
             let own = referencedColumns.compactMap { name in
                 plan.columns.firstIndex { $0.name == name }
@@ -58,27 +72,28 @@ struct ForeignKey {
         }
     }
 
-    /// Deletes the staged rows that refer to nothing, neither in the table nor among the staged.
-    func deleteOrphans(from stage: String) -> SQL {
-        let present = columns.map { "s.bulkhead_c\($0 + 1) is not null" }
-        let there = zip(referencedColumns, columns).map { name, column in
-            "r.\(quoted(identifier: name)) = s.bulkhead_c\(column + 1)"
-        }
-        var conditions = present
-        conditions.append(
-            "not exists (select from \(referenced) r where \(there.joined(separator: " and ")))"
-        )
+    /// The staged rows that refer to nothing, neither in the table nor among the staged, in order.
+    func orphans(in stage: SQL, among all: SQL) -> SQL {
+        let present = columns.map { "s.bulkhead_c\($0 + 1) is not null" }.joined(separator: " and ")
+        let there = columns.indices.map { part in
+            "r.\(quoted(identifier: referencedColumns[part])) \(operators[part]) s.bulkhead_c\(columns[part] + 1)"
+        }.joined(separator: " and ")
+        var query: SQL = """
+            select s.bulkhead_n from \(stage)
+            where \(unsafe: present)
+                and not exists (select from \(unsafe: scanned) r where \(unsafe: there))
+            """
         if let ownColumns {
-            let staged = zip(ownColumns, columns).map { own, column in
-                "o.bulkhead_c\(own + 1) = s.bulkhead_c\(column + 1)"
-            }
-            conditions.append(
-                "not exists (select from \(stage) o where \(staged.joined(separator: " and ")))"
-            )
+            let staged = ownColumns.indices.map { part in
+                "o.own\(part) \(operators[part]) s.bulkhead_c\(columns[part] + 1)"
+            }.joined(separator: " and ")
+            let own = ownColumns.indices.map { "s.bulkhead_c\(ownColumns[$0] + 1) as own\($0)" }
+                .joined(separator: ", ")
+            query = """
+                \(query) and not exists (
+                    select from (select \(unsafe: own) from \(all)) o where \(unsafe: staged))
+                """
         }
-        return SQL(
-            unsafe:
-                "delete from \(stage) s where \(conditions.joined(separator: " and ")) returning bulkhead_n"
-        )
+        return "\(query) order by 1"
     }
 }

@@ -46,9 +46,23 @@ struct ImportArguments: Decodable {
                 )
             }
             self = try args.decode()
+            if let wrong { throw JobFailure(wrong) }
         } catch let error as DecodingError {
             throw JobFailure("the arguments of this import cannot be read: \(describe(error))")
         }
+    }
+
+    /// What is wrong with the values; they may have come by another way than `bulkhead.import`.
+    private var wrong: String? {
+        if files.isEmpty { return "files is empty: name at least one file" }
+        if columns?.isEmpty == true { return "columns is empty: leave it out to take the header's" }
+        if key?.isEmpty == true { return "key is empty: leave it out to take the primary key" }
+        if skip.map({ $0 < 0 }) == true { return "skip must not be negative" }
+        if maxRejects.map({ $0 < 0 }) == true { return "max_rejects must not be negative" }
+        if batch.map({ !(1...1_000_000).contains($0) }) == true {
+            return "batch must be between 1 and 1000000"
+        }
+        return nil
     }
 
     /// How the files are written.

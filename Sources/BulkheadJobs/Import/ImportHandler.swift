@@ -3,6 +3,7 @@ internal import Postgres
 
 /// Imports files into a table, in committed batches.
 public struct ImportHandler: JobHandler {
+    /// The kind of job.
     public let kind = "import"
 
     private let root: ImportRoot
@@ -15,6 +16,7 @@ public struct ImportHandler: JobHandler {
         root = ImportRoot(importRoot)
     }
 
+    /// Runs a job.
     public func run(_ context: JobContext) async throws -> JSONText? {
         do {
             let run = try ImportRun(context, root: root, batchBytes: Self.batchBytes)

@@ -11,17 +11,21 @@ struct ImportPlan {
     let key: [ImportTarget.Column]
     /// How the reader writes rows.
     let layout: ImportReader.Layout
+    /// Whether a statement that moves rows can hand back their keys.
+    let returnsKeys: Bool
     /// Whether COPY may go straight into the table: then the server hands back no keys, so the file must
     /// hold them as they will be stored.
     let isDirect: Bool
-    /// The temporary table. No digits: the line of a bad value is read from COPY's context, by its digits.
+    /// The temporary table.
+    ///
+    /// No digits: the line of a bad value is read from COPY's context, by its digits.
     let stage: String
 
     /// Brings the fields of a file and the columns of the table together.
     ///
-    /// - Parameters:
-    ///   - names: The names in the file's header, or given in its place; nil without any.
-    ///   - file: The file's number, from 0.
+    /// `names` are those in the file's header or given in its place, nil without any; `file` is the
+    /// file's number, from 0.
+    ///
     /// - Throws: `JobFailure` when they do not fit, or the role may not do what is needed.
     init(
         _ target: ImportTarget,
@@ -44,6 +48,9 @@ struct ImportPlan {
         }
         let feedKey = keyFields.count == target.primaryKey.count ? FeedKey(keyFields) : nil
         let facts = target.facts
+        returnsKeys =
+            !facts.hasRules && !target.primaryKey.isEmpty
+            && target.primaryKey.allSatisfy(\.isReadable)
         isDirect =
             policy == .error && feedKey != nil && !facts.hasTriggers && !facts.hasRules
             && !facts.hasRowSecurity && columns.allSatisfy { $0.sequence == nil }
@@ -85,7 +92,10 @@ struct ImportPlan {
         _ connection: Connection
     ) throws -> [ImportTarget.Column] {
         guard let names = arguments.key else {
-            if policy == .error || !target.primaryKey.isEmpty { return target.primaryKey }
+            if policy == .error { return target.primaryKey }
+            guard target.primaryKey.isEmpty else {
+                return try checked(target.primaryKey, target, connection)
+            }
             throw JobFailure(
                 "\(target.name) has no primary key, so no row of it can conflict: "
                     + "name the columns of a unique index with --key"
@@ -97,6 +107,16 @@ struct ImportPlan {
             }
             return column
         }
+        return try checked(columns, target, connection)
+    }
+
+    /// ON CONFLICT needs an index that decides at once, for all rows.
+    private static func checked(
+        _ columns: [ImportTarget.Column],
+        _ target: ImportTarget,
+        _ connection: Connection
+    ) throws -> [ImportTarget.Column] {
+        let names = columns.map(\.name)
         let index = try connection.query(
             """
             select from pg_catalog.pg_index i
@@ -111,8 +131,8 @@ struct ImportPlan {
         )
         guard !index.isEmpty else {
             throw JobFailure(
-                "\(target.name) has no unique index over just (\(names.joined(separator: ", "))) that could "
-                    + "decide conflicts: create one, or name other columns with --key"
+                "\(target.name) has no unique index over just (\(names.joined(separator: ", "))), neither partial "
+                    + "nor deferrable, that could decide conflicts: create one, or name other columns with --key"
             )
         }
         return columns
@@ -127,9 +147,23 @@ struct ImportPlan {
                 sqlstate: "42501"
             )
         }
-        guard !isDirect else { return }
-        // RETURNING and ON CONFLICT read these.
-        if let column = (key + target.primaryKey).first(where: { !$0.isReadable }) {
+        if let column = columns.first(where: { !$0.maySetSequence }), let sequence = column.sequence {
+            throw JobFailure(
+                "the daemon's role may not move \(sequence), the sequence of column \(column.name) of "
+                    + "\(target.name), past the file's values: grant usage and update on it",
+                sqlstate: "42501"
+            )
+        }
+        guard policy == .skip else { return }
+        if target.facts.hasRules {
+            throw JobFailure(
+                "\(target.name) has rules, which the server does not combine with --on-conflict skip: "
+                    + "drop them, or import with --on-conflict error",
+                sqlstate: "0A000"
+            )
+        }
+        // ON CONFLICT reads these.
+        if let column = key.first(where: { !$0.isReadable }) {
             throw JobFailure(
                 "the daemon's role may not read column \(column.name) of \(target.name): grant select on it",
                 sqlstate: "42501"
@@ -150,70 +184,5 @@ struct ImportPlan {
                 Character(UnicodeScalar(UInt8(ascii: "a") + UInt8($0.wholeNumberValue ?? 0)))
             }
         )
-    }
-}
-
-// MARK: SQL
-
-extension ImportPlan {
-    private var columnList: String {
-        columns.map { quoted(identifier: $0.name) }.joined(separator: ", ")
-    }
-
-    /// Straight into the table.
-    var copyIntoTarget: SQL {
-        SQL(unsafe: "copy \(target.name) (\(columnList)) from stdin")
-    }
-
-    /// The temporary table takes the values as the table's types, so that a bad one is refused with its
-    /// line and column; rows are numbered to be found again.
-    var createStage: String {
-        let columns = columns.enumerated().map { "bulkhead_c\($0.offset + 1) \($0.element.type)" }
-        return """
-            create temporary table if not exists pg_temp.\(stage)
-            (bulkhead_n int, \(columns.joined(separator: ", "))) on commit delete rows
-            """
-    }
-
-    var copyIntoStage: SQL {
-        SQL(unsafe: "copy pg_temp.\(stage) from stdin")
-    }
-
-    /// Moves staged rows of a range into the table and publishes their keys; returns how many went in.
-    func insertStaged(_ rows: ClosedRange<Int>, job: Int64) -> SQL {
-        let staged = columns.indices.map { "bulkhead_c\($0 + 1)" }.joined(separator: ", ")
-        let conflict =
-            policy == .skip
-            ? "on conflict (\(key.map { quoted(identifier: $0.name) }.joined(separator: ", "))) do nothing"
-            : ""
-        return """
-            with inserted as (
-                insert into \(unsafe: target.name) (\(unsafe: columnList))
-                select \(unsafe: staged) from \(unsafe: "pg_temp.\(stage)")
-                where bulkhead_n between \(rows.lowerBound) and \(rows.upperBound)
-                order by bulkhead_n
-                \(unsafe: conflict)
-                returning \(unsafe: feedID) as id
-            ), numbered as (
-                select id, (pg_catalog.row_number() over () - 1) / 10000 as part from inserted
-            ), published as (
-                insert into bulkhead.change (relation, operation, ids, job)
-                select \(target.relation), 'insert', \(unsafe: feedIDs), \(job) from numbered group by part
-            )
-            select count(*) from inserted
-            """
-    }
-
-    private var feedID: String {
-        let values = target.primaryKey.map(\.feedValue)
-        switch values.count {
-        case 0: return "null::jsonb"
-        case 1: return values[0]
-        default: return "pg_catalog.jsonb_build_array(\(values.joined(separator: ", ")))"
-        }
-    }
-
-    private var feedIDs: String {
-        target.primaryKey.isEmpty ? "null" : "pg_catalog.jsonb_agg(id)"
     }
 }

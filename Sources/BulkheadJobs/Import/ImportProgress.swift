@@ -38,9 +38,7 @@ struct ImportProgress {
         if let text = progress.result { totals = try text.decode() }
     }
 
-    /// The same for the engine.
-    ///
-    /// - Parameter share: The share of all input that has been read, from which the total is estimated.
+    /// The same for the engine; the share of all input that has been read tells the total.
     func stored(share: Double) throws -> Progress {
         var total: Int64?
         if share > 0 { total = max(totals.read, Int64(min(9e15, Double(totals.read) / share))) }

@@ -38,6 +38,7 @@ actor ImportReader {
     ///   - skip: Physical lines before the header.
     ///   - hasHeader: Whether there is a header.
     /// - Returns: The header's names; nil without a header.
+    /// - Throws: `ReadError`.
     func open(skip: Int, hasHeader: Bool) throws -> [String]? {
         let reader = RecordReader(try file.source(), dialect: dialect)
         try reader.skipLines(skip)
@@ -55,9 +56,7 @@ actor ImportReader {
 
     /// Reads the next batch while the caller does something else.
     ///
-    /// - Parameters:
-    ///   - rows: The most rows that it may take.
-    ///   - bytes: It is closed once it holds as many bytes of the file.
+    /// It takes so many rows at most, and is closed once it holds so many bytes of the file.
     nonisolated func batch(rows: Int, bytes: Int) -> Task<ParsedBatch, any Error> {
         // Started on the reader's own thread: the worker's is about to block.
         Task(executorPreference: thread) { try await self.read(rows: rows, bytes: bytes) }

@@ -28,22 +28,31 @@ final class ImportRun {
         }
         try await forgetLaterRejects()
         while progress.checkpoint.file < files.count {
-            try await load(files[progress.checkpoint.file], into: target)
+            let file = files[progress.checkpoint.file]
+            do {
+                try await load(file, into: target)
+            } catch let error as ReadError {
+                throw JobFailure(
+                    error.message,
+                    position: error.line.map { "\(file.name) line \($0)" }
+                )
+            }
         }
         return try JSONText(encoding: progress.totals)
     }
 
-    /// Removes the rejects that an earlier attempt wrote beyond its last batch, when it failed.
+    /// Removes the rejects that an earlier attempt wrote beyond its last batch, when it failed. Inside a
+    /// batch: a worker that woke up too late would else remove those of its successor.
     private func forgetLaterRejects() async throws {
         let rejected = progress.totals.rejected
-        try await context.read { connection in
-            try connection.query(
-                """
-                delete from bulkhead.reject
-                where job = \(context.job.id) and id in (
-                    select id from bulkhead.reject where job = \(context.job.id) order by id offset \(rejected))
-                """
-            )
+        let later: SQL = """
+            select id from bulkhead.reject where job = \(context.job.id) order by id offset \(rejected)
+            """
+        let hasLater = try await context.read { try !$0.query("\(later) limit 1").isEmpty }
+        guard hasLater else { return }
+        try await context.batch { transaction in
+            try transaction.connection.query("delete from bulkhead.reject where id in (\(later))")
+            return context.progress
         }
     }
 

@@ -17,14 +17,21 @@ struct ImportTarget {
         let name: String
         /// The type with its modifier, as SQL.
         let type: String
-        /// The type's own name: `int4`, `text`, ...
+        /// The name of a built-in type: `int4`, `text`, ...; empty for any other.
         let typeName: String
+        /// The type without its modifier, as SQL.
+        let plainType: String
+        /// The type of its arrays, as SQL; nil where there is none, or `unnest` would take its values apart.
+        let arrayType: String?
+        /// What stands between the elements of its arrays.
+        let delimiter: String
         let hasModifier: Bool
         let isRequired: Bool
         /// Why no value can be given for it; nil when one can.
         let refusal: String?
         /// The sequence that it owns, quoted for SQL.
         let sequence: String?
+        let maySetSequence: Bool
         let isInsertable: Bool
         let isReadable: Bool
 
@@ -72,7 +79,7 @@ struct ImportTarget {
             from pg_catalog.pg_index i
             cross join lateral unnest(i.indkey) with ordinality as k (attnum, n)
             join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
-            where i.indrelid = \(oid)::oid and i.indisprimary
+            where i.indrelid = \(oid)::oid and i.indisprimary and k.n <= i.indnkeyatts
             order by k.n
             """
         )
@@ -120,16 +127,25 @@ struct ImportTarget {
     private static func columns(_ connection: Connection, _ oid: Int64) throws -> [Column] {
         let rows = try connection.query(
             """
-            select a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), t.typname,
+            select a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),
+                case when t.typnamespace = 'pg_catalog'::regnamespace then t.typname else '' end,
                 a.atttypmod >= 0,
                 a.attnotnull and not a.atthasdef and a.attidentity = '' and t.typdefault is null,
                 case when a.attgenerated <> '' then 'is generated from other columns'
                      when a.attidentity = 'a' then 'is an identity column that is generated always' end,
-                pg_catalog.pg_get_serial_sequence(\(oid)::oid::regclass::text, a.attname),
+                pg_catalog.format_type(a.atttypid, -1),
+                case when t.typarray <> 0 and t.typcategory <> 'C'
+                     then pg_catalog.format_type(t.typarray, -1) end,
+                t.typdelim::text, q.sequence,
+                pg_catalog.has_sequence_privilege(q.sequence, 'UPDATE')
+                    and pg_catalog.has_sequence_privilege(q.sequence, 'USAGE, SELECT'),
                 pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'INSERT'),
                 pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT')
             from pg_catalog.pg_attribute a
             join pg_catalog.pg_type t on t.oid = a.atttypid
+            cross join lateral (
+                select case when t.typcategory = 'N' then pg_catalog.pg_get_serial_sequence(
+                    \(oid)::oid::regclass::text, a.attname) end as sequence) as q
             where a.attrelid = \(oid)::oid and a.attnum > 0 and not a.attisdropped
             order by a.attnum
             """
@@ -139,12 +155,16 @@ struct ImportTarget {
                 name: try rows.required(row, 0),
                 type: try rows.required(row, 1),
                 typeName: try rows.required(row, 2),
+                plainType: try rows.required(row, 6),
+                arrayType: try rows.value(row, 7),
+                delimiter: try rows.required(row, 8),
                 hasModifier: try rows.required(row, 3),
                 isRequired: try rows.required(row, 4),
                 refusal: try rows.value(row, 5),
-                sequence: try rows.value(row, 6),
-                isInsertable: try rows.required(row, 7),
-                isReadable: try rows.required(row, 8)
+                sequence: try rows.value(row, 9),
+                maySetSequence: try rows.value(row, 10) ?? true,
+                isInsertable: try rows.required(row, 11),
+                isReadable: try rows.required(row, 12)
             )
         }
     }

@@ -48,16 +48,21 @@ struct ParsedBatch: Sendable {
 
     /// What a good row says in its nth loaded column; nil for NULL.
     func value(of row: Int, column: Int) -> [UInt8]? {
-        var fields = text(of: row).dropLast().split(
-            separator: Byte.tab,
-            omittingEmptySubsequences: false
-        )
-        .dropFirst(column).makeIterator()
-        guard let field = fields.next(), Array(field) != Array("\\N".utf8) else { return nil }
-        return unescaped(field)
+        let fields = fields(of: row)
+        return fields.indices.contains(column) ? unescaped(fields[column]) : nil
     }
 
-    private func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {
+    /// What a good row says in its loaded columns.
+    func values(of row: Int) -> [[UInt8]?] {
+        fields(of: row).map(unescaped)
+    }
+
+    private func fields(of row: Int) -> [ArraySlice<UInt8>] {
+        text(of: row).dropLast().split(separator: Byte.tab, omittingEmptySubsequences: false)
+    }
+
+    private func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8]? {
+        if field.elementsEqual("\\N".utf8) { return nil }
         var value: [UInt8] = []
         var isEscaped = false
         for byte in field {

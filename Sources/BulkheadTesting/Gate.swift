@@ -1,16 +1,13 @@
-/// Bounds how many tests use the server at once: a test runner starts all of them together, and a server
-/// has so many connections and no more.
-actor TestSlots {
-    static let shared = TestSlots(20)
-
+/// Lets only so many through at once; the others wait their turn.
+actor Gate {
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    private init(_ count: Int) {
-        free = count
+    init(width: Int) {
+        free = width
     }
 
-    func take() async {
+    func enter() async {
         if free > 0 {
             free -= 1
             return
@@ -18,7 +15,7 @@ actor TestSlots {
         await withCheckedContinuation { waiting.append($0) }
     }
 
-    func giveBack() {
+    func leave() {
         if waiting.isEmpty {
             free += 1
         } else {

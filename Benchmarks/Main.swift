@@ -1,0 +1,36 @@
+import Foundation
+
+/// Measures the program: `bulkhead-benchmarks PROGRAM FLIGHTS [import|queue]...`.
+@main
+struct Main {
+    static func main() async throws {
+        let words = Array(CommandLine.arguments.dropFirst())
+        guard words.count >= 2 else {
+            throw Failure("usage: bulkhead-benchmarks PROGRAM FLIGHTS.csv.gz [import|queue]...")
+        }
+        let chosen = words.count > 2 ? Set(words[2...]) : ["import", "queue"]
+        if let unknown = chosen.first(where: { !["import", "queue"].contains($0) }) {
+            throw Failure("there is no benchmark \(unknown)")
+        }
+        if chosen.contains("import") {
+            try await ImportBenchmark(program: words[0], flights: words[1]).run()
+        }
+        if chosen.contains("queue") {
+            try await QueueBenchmark().run()
+        }
+    }
+
+    /// A size from the environment.
+    static func setting(_ name: String, _ usual: Int) -> Int {
+        ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? usual
+    }
+}
+
+/// Why nothing can be measured.
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

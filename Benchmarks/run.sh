@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Measures Bulkhead beside a baseline in the same run, on a private PostgreSQL with its usual durability.
+#   Benchmarks/run.sh [import|queue]...     default: all
+#   BULKHEAD_BENCH_ROWS, BULKHEAD_BENCH_ROUNDS, BULKHEAD_BENCH_JOBS change the sizes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+swift build -c release --static-swift-stdlib --product bulkhead
+swift build -c release --static-swift-stdlib --product bulkhead-benchmarks
+bin=$(swift build -c release --show-bin-path)
+exec "$bin/bulkhead-benchmarks" "$bin/bulkhead" examples/flights-2013-01.csv.gz "$@"

@@ -1,0 +1,69 @@
+internal import Postgres
+
+/// Rows staged in a temporary table: COPY checks their values, and says where it found a bad one.
+struct StageTable: StagedRows {
+    let plan: ImportPlan
+    let batch: ParsedBatch
+    let connection: Connection
+
+    /// Copies the rows, in as large pieces as go through. A refused row names its line; what stands
+    /// before it is good, so the whole takes two passes at most, however many are bad.
+    func fill(_ outcome: inout BatchOutcome) throws {
+        try connection.run(script: plan.createStage)
+        var next = 0
+        var piece = outcome.horizon
+        while next < outcome.horizon {
+            let end = min(next + piece, outcome.horizon)
+            do {
+                try connection.savepoint { try copy(next..<end) }
+                next = end
+                piece *= 2
+            } catch let error as PostgresError {
+                let refusal = CopyRefusal(error.context, table: plan.stage)
+                // A value may be refused as a name, or as an expression that cannot be parsed.
+                guard error.isAboutRows || (error.kind == .permanent && refusal?.column != nil) else {
+                    throw error
+                }
+                guard let refusal, (1...end - next).contains(refusal.line) else {
+                    if end - next == 1 {
+                        outcome.refuse(next, error, column: nil)
+                        next = end
+                    }
+                    piece = max(1, (end - next) / 2)
+                    continue
+                }
+                let bad = next + refusal.line - 1
+                if bad > next { try connection.savepoint { try copy(next..<bad) } }
+                outcome.refuse(bad, error, column: refusal.column.map { $0 - 1 })
+                piece = max(16, (bad - next) * 2)
+                next = bad + 1
+            }
+        }
+    }
+
+    func source(_ rows: ClosedRange<Int>, without refused: [Int]) -> SQL {
+        let others: SQL = refused.isEmpty ? "" : "and bulkhead_n <> all (\(refused)::int[])"
+        return """
+            (select * from \(unsafe: "pg_temp.\(plan.stage)")
+             where bulkhead_n between \(rows.lowerBound) and \(rows.upperBound) \(others)) as s
+            """
+    }
+
+    func blame(_ row: Int) -> Int? { nil }
+
+    private func copy(_ rows: Range<Int>) throws {
+        var buffer: [UInt8] = []
+        try connection.copyIn(plan.copyIntoStage) { writer in
+            for row in rows {
+                buffer += String(row).utf8
+                buffer.append(Byte.tab)
+                buffer += batch.text(of: row)
+                if buffer.count > 1 << 16 {
+                    try writer.write(buffer)
+                    buffer.removeAll(keepingCapacity: true)
+                }
+            }
+            try writer.write(buffer)
+        }
+    }
+}

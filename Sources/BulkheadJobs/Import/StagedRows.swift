@@ -1,0 +1,17 @@
+internal import Postgres
+
+/// A batch's rows as the server sees them before they are in the table.
+protocol StagedRows {
+    /// Sends the rows, as far as that is done beforehand, and notes those whose values are refused.
+    func fill(_ outcome: inout BatchOutcome) throws
+
+    /// Rows as an item of FROM named `s`: their number in the batch, `bulkhead_n`, and the values for the
+    /// table's columns, `bulkhead_c1`, `bulkhead_c2`, ... of its types.
+    ///
+    /// - Parameter refused: Rows of the range that are left out, in order.
+    func source(_ rows: ClosedRange<Int>, without refused: [Int]) -> SQL
+
+    /// The position of the column whose value the server refused in this row; nil when it is none's or
+    /// the error tells.
+    func blame(_ row: Int) throws -> Int?
+}

@@ -1,0 +1,271 @@
+import BulkheadTesting
+import Foundation
+import Postgres
+import PostgresServer
+import Testing
+
+/// Whatever dies in the middle of an import, each row is there exactly once.
+///
+/// `BULKHEAD_KILL_ROWS` and `BULKHEAD_KILLS` make the runs longer.
+@Suite struct KillTests {
+    static let rows = setting("BULKHEAD_KILL_ROWS", 60_000)
+    static let kills = setting("BULKHEAD_KILLS", 8)
+
+    @Test func daemonKilledAtRandomMoments() async throws {
+        try await importing { run in
+            var daemon = try run.startDaemon()
+            for moment in run.randomMoments() {
+                try await run.waitUntil(rows: moment)
+                daemon.send(SIGKILL)
+                _ = await daemon.end()
+                daemon = try run.startDaemon()
+            }
+            try await run.finish(daemon)
+        }
+    }
+
+    @Test func serverProcessesOfWorkersTerminatedAtRandomMoments() async throws {
+        try await importing { run in
+            let daemon = try run.startDaemon()
+            for moment in run.randomMoments() {
+                try await run.waitUntil(rows: moment)
+                _ = try await run.database.rows(
+                    """
+                    select pg_terminate_backend(pid) from pg_stat_activity
+                    where datname = current_database() and application_name like 'bulkhead worker%'
+                    """
+                )
+            }
+            try await run.finish(daemon)
+            #expect(try await run.database.value("select attempt from bulkhead.job") == "1")
+        }
+    }
+
+    @Test func postmasterKilledAndStartedAgain() async throws {
+        let server = try await PostgresServer.start(.init(fsync: true))
+        do {
+            try await importing(on: server) { run in
+                let daemon = try run.startDaemon()
+                for moment in run.randomMoments().prefix(4) {
+                    try await run.waitUntil(rows: moment)
+                    try await server.kill()
+                    try await server.start()
+                }
+                try await run.finish(daemon)
+                #expect(try await run.database.value("select attempt from bulkhead.job") == "1")
+            }
+            await server.close()
+        } catch {
+            await server.close()
+            throw error
+        }
+    }
+
+    @Test func daemonFrozenForLongerThanItsLeaseWhileAnotherTakesOver() async throws {
+        try await importing { run in
+            let first = try run.startDaemon("--lease", "1")
+            let second = try run.startDaemon("--lease", "1")
+            var frozen = first
+            for moment in run.randomMoments().prefix(3) {
+                try await run.waitUntil(rows: moment)
+                let holder = try await run.database.value(
+                    "select d.pid from bulkhead.job j join bulkhead.daemon d on d.id = j.daemon"
+                )
+                frozen = holder == String(first.pid) ? first : second
+                frozen.send(SIGSTOP)
+                // Another daemon has it, or it is done.
+                try await run.database.waitUntil(
+                    """
+                    select state = 'completed' or coalesce((
+                        select d.pid <> \(Int(frozen.pid)) from bulkhead.daemon d where d.id = j.daemon), false)
+                    from bulkhead.job j
+                    """
+                )
+                frozen.send(SIGCONT)
+            }
+            try await run.finish(first)
+            second.send(SIGTERM)
+            #expect(await second.end() == 0)
+        }
+    }
+
+    @Test func daemonFrozenBetweenItsLastStatementAndCommit() async throws {
+        try await importing { run in
+            // COMMIT waits for a lock of ours, after the fence has passed.
+            try await run.database.run(
+                """
+                create function public.stall() returns trigger language plpgsql as $$
+                begin perform pg_advisory_xact_lock(4711); return null; end $$;
+                create constraint trigger stall after update on bulkhead.job
+                deferrable initially deferred for each row
+                when (new.batches > old.batches and new.batches = 7) execute function public.stall()
+                """
+            )
+            let lock = try await run.database.session()
+            _ = try await lock.value("select pg_advisory_lock(4711)")
+            let first = try run.startDaemon("--lease", "1")
+            try await run.database.waitUntil(
+                """
+                select exists (select from pg_locks where locktype = 'advisory' and objid = 4711 and not granted)
+                """
+            )
+            first.send(SIGSTOP)
+            let second = try run.startDaemon("--lease", "1")
+            try await run.database.waitUntil("select attempt = 2 from bulkhead.job")
+            await lock.close()
+            first.send(SIGCONT)
+            try await run.finish(second)
+            first.send(SIGTERM)
+            #expect(await first.end() == 0)
+        }
+    }
+
+    @Test func twoDaemonsFromTheStart() async throws {
+        try await importing { run in
+            var daemons = [try run.startDaemon(), try run.startDaemon()]
+            for (index, moment) in run.randomMoments().enumerated() {
+                try await run.waitUntil(rows: moment)
+                daemons[index % 2].send(SIGKILL)
+                _ = await daemons[index % 2].end()
+                daemons[index % 2] = try run.startDaemon()
+            }
+            try await run.finish(daemons[0])
+            daemons[1].send(SIGTERM)
+            #expect(await daemons[1].end() == 0)
+        }
+    }
+
+    @Test func daemonToldToStopHandsTheJobBackWithoutCountingTheAttempt() async throws {
+        try await importing { run in
+            for moment in run.randomMoments().prefix(3) {
+                let daemon = try run.startDaemon()
+                try await run.waitUntil(rows: moment)
+                daemon.send(SIGTERM)
+                #expect(await daemon.end() == 0)
+                let left = try await run.database.rows(
+                    """
+                    select attempt, state in ('available', 'completed'), (select count(*) from bulkhead.daemon)
+                    from bulkhead.job
+                    """
+                )
+                #expect(left[0][1] == "t")
+                #expect(left[0][2] == "0")
+            }
+            try await run.finish(try run.startDaemon())
+            #expect(try await run.database.value("select attempt from bulkhead.job") == "1")
+        }
+    }
+
+    // MARK: A run
+
+    private func importing(
+        on server: PostgresServer? = nil,
+        _ body: (ImportUnderFire) async throws -> Void
+    ) async throws {
+        if let server {
+            try await ImportUnderFire.with(
+                TestDatabase.onServer(server.url()),
+                rows: Self.rows,
+                body
+            )
+        } else {
+            try await TestDatabase.with { database in
+                try await ImportUnderFire.with(database, rows: Self.rows, body)
+            }
+        }
+    }
+
+    private static func setting(_ name: String, _ usual: Int) -> Int {
+        ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? usual
+    }
+}
+
+/// An import into a table without a key, where only a checkpoint of the same transaction can be right.
+struct ImportUnderFire {
+    let database: TestDatabase
+    private let program: Program
+    private let folder: URL
+    private let rows: Int
+
+    static func with(
+        _ database: TestDatabase,
+        rows: Int,
+        _ body: (ImportUnderFire) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(
+            path: "bulkhead-\(UUID().uuidString)"
+        )
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer {
+            do {
+                try FileManager.default.removeItem(at: folder)
+            } catch {
+                Issue.record(error)
+            }
+        }
+        var text = "src_line,val\n"
+        for row in 1...rows { text += "\(row),v\(row)\n" }
+        try text.write(to: folder.appending(path: "in.csv"), atomically: true, encoding: .utf8)
+        try await database.run(
+            "create schema hc; create table hc.row_once (src_line bigint, val text)"
+        )
+        let run = ImportUnderFire(
+            database: database,
+            program: Program(database: database, directory: folder),
+            folder: folder,
+            rows: rows
+        )
+        let enqueued = try await run.program.run(
+            "import",
+            "hc.row_once",
+            "in.csv",
+            "--batch",
+            "500"
+        )
+        try #require(enqueued.status == 0, "\(enqueued.errors)")
+        try await body(run)
+    }
+
+    func startDaemon(_ options: String...) throws -> Running {
+        try program.start(
+            ["worker", "--import-root", folder.path(), "--log-level", "debug"] + options
+        )
+    }
+
+    /// Numbers of rows at which something dies, in order.
+    func randomMoments() -> [Int] {
+        (0..<KillTests.kills).map { _ in .random(in: 0..<rows) }.sorted()
+    }
+
+    func waitUntil(rows: Int) async throws {
+        try await database.waitUntil(
+            "select rows_done >= \(rows) or state = 'completed' from bulkhead.job",
+            within: .seconds(120)
+        )
+    }
+
+    /// Waits for the job's end, stops the daemon, and counts.
+    func finish(_ daemon: Running) async throws {
+        do {
+            try await database.waitUntil(
+                "select state = 'completed' from bulkhead.job",
+                within: .seconds(120)
+            )
+        } catch {
+            Issue.record(
+                "\(error)\n\(try daemon.errors())\n\(try await database.rows("select * from bulkhead.job_error"))"
+            )
+        }
+        daemon.send(SIGTERM)
+        #expect(await daemon.end() == 0)
+        let sum = Int64(rows) * Int64(rows + 1) / 2
+        #expect(
+            try await database.rows(
+                "select count(*), count(distinct src_line), min(src_line), max(src_line), sum(src_line) from hc.row_once"
+            ) == [["\(rows)", "\(rows)", "1", "\(rows)", "\(sum)"]]
+        )
+        #expect(
+            try await database.value("select result ->> 'inserted' from bulkhead.job") == "\(rows)"
+        )
+    }
+}
