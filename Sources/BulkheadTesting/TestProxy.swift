@@ -14,6 +14,7 @@ package final class TestProxy: Sendable {
         var sockets: Set<Int32> = []
         var swallowsReplies = false
         var refuses = false
+        var requests = 0
         var isClosed = false
     }
 
@@ -61,6 +62,11 @@ package final class TestProxy: Sendable {
         }
     }
 
+    /// How often clients have sent something.
+    package var requests: Int {
+        state.withLock { $0.requests }
+    }
+
     /// From here on, what the server answers gets lost.
     package func swallowReplies(_ isSwallowing: Bool = true) {
         state.withLock { $0.swallowsReplies = isSwallowing }
@@ -95,6 +101,7 @@ package final class TestProxy: Sendable {
             for (from, to) in [(0, server), (1, client)] where polled[from].revents != 0 {
                 let count = read(polled[from].fd, &buffer, buffer.count)
                 guard count > 0 else { break carrying }
+                if from == 0 { state.withLock { $0.requests += 1 } }
                 if from == 1, state.withLock({ $0.swallowsReplies }) { continue }
                 guard send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else {
                     break carrying

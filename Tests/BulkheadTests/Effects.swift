@@ -15,6 +15,7 @@ enum Effects {
     ///   - batches: How many.
     ///   - before: Runs in each batch, before its work.
     ///   - during: Runs in each batch, after its work.
+    /// - Returns: The handler.
     static func handler(
         _ batches: Int,
         before: @escaping @Sendable (Batch, Int) throws -> Void = { _, _ in },

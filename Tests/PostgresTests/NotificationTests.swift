@@ -73,7 +73,7 @@ import Testing
             try await listener.open(database.address, "quiet")
             let arrived = Task { try await listener.next(within: .seconds(60)) }
             try await database.run(
-                "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'listener'"
+                "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'listener' and datname = current_database()"
             )
             let error = await #expect(throws: PostgresError.self) { _ = try await arrived.value }
             #expect(error?.kind == .connectionLost)

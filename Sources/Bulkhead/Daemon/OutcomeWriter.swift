@@ -105,7 +105,8 @@ final class OutcomeWriter {
                 let since = failedSince ?? .now
                 failedSince = since
                 if running.isStopping, .now - since > Self.farewell { return .notWritten }
-                await thread.sleep(for: persistence.delay(.random(in: 0...1)))
+                let delay = persistence.delay(.random(in: 0...1))
+                await thread.sleep(for: running.isStopping ? min(delay, .milliseconds(500)) : delay)
             }
         }
     }
