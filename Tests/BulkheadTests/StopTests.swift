@@ -43,16 +43,14 @@ import Testing
         }
     }
 
-    @Test func whatOutlivesTheGraceIsCancelled() async throws {
+    @Test(.timeLimit(.minutes(2))) func whatOutlivesTheGraceIsCancelled() async throws {
         try await TestDatabase.with { database in
             try await database.run("select bulkhead.enqueue('sleep')")
             let daemon = try await TestDaemon.start(database, [CancelTests.sleeper]) {
                 $0.grace = .milliseconds(200)
             }
             try await database.waitUntil(CancelTests.isAsleep)
-            let start = ContinuousClock.now
             try await daemon.stop()
-            #expect(.now - start < .seconds(10))
             try await database.expect(Self.isTidy, "t")
             try await database.expect("select state || attempt from bulkhead.job", "available0")
         }
@@ -85,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func stoppingAtOnceStopsAlsoWhatWasJustClaimed() async throws {
+    @Test(.timeLimit(.minutes(2))) func stoppingAtOnceStopsAlsoWhatWasJustClaimed() async throws {
         try await TestDatabase.with { database in
             try await database.run(
                 Effects.setUp + "; select bulkhead.enqueue('effects') from generate_series(1, 3)"
@@ -94,16 +92,14 @@ import Testing
                 let daemon = try await TestDaemon.start(database, [Effects.handler(1_000_000)]) {
                     $0.grace = .seconds(20)
                 }
-                let start = ContinuousClock.now
                 try await daemon.stop()
-                #expect(.now - start < .seconds(10))
                 try await database.expect(Self.isTidy, "t")
             }
             try await database.expect("select max(attempt) from bulkhead.job", "0")
         }
     }
 
-    @Test func aDaemonStopsAlsoWhileTheServerIsAway() async throws {
+    @Test(.timeLimit(.minutes(2))) func aDaemonStopsAlsoWhileTheServerIsAway() async throws {
         try await TestDatabase.with { database in
             let proxy = try TestProxy(to: database)
             defer { proxy.close() }
@@ -119,9 +115,7 @@ import Testing
             proxy.cut()
             daemon.beginStop()
             goOn.send()
-            let start = ContinuousClock.now
             try await daemon.wait()
-            #expect(.now - start < .seconds(25))
         }
     }
 

@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func aFormerConnectionThatEndsLateDoesNotTakeTheCancellerAway() async throws {
+    @Test(.timeLimit(.minutes(2))) func aFormerConnectionThatEndsLateDoesNotTakeTheCancellerAway() async throws {
         try await TestDatabase.with(hasSchema: false) { database in
             let canceller = Canceller()
             var former: Connection? = try Connection(
@@ -135,9 +135,7 @@ import Testing
             #expect(former?.isLost == false)
             former = nil
             DispatchQueue.global().asyncAfter(deadline: .now() + 0.2) { canceller.cancel() }
-            let start = ContinuousClock.now
             #expect(throws: PostgresError.self) { try present.query("select pg_sleep(20)").count }
-            #expect(.now - start < .seconds(10))
         }
     }
 }
