@@ -14,6 +14,7 @@ struct Main {
     /// Not async: the runtime would open descriptors of its own before the first line.
     static func main() {
         Terminal.occupyStandardDescriptors()
+        SignalWatch.unblock()
         // A reader that goes away is an error of write, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
         Allocator.keepSmall()

@@ -130,6 +130,7 @@ import Testing
                 daemons[index % 2] = try run.startDaemon()
             }
             try await run.finish(daemons[0])
+            try await run.waitUntilReady(daemons[1])
             daemons[1].send(SIGTERM)
             #expect(await daemons[1].end() == 0)
         }
@@ -140,6 +141,7 @@ import Testing
             for moment in run.randomMoments().prefix(3) {
                 let daemon = try run.startDaemon()
                 try await run.waitUntil(rows: moment)
+                try await run.waitUntilReady(daemon)
                 daemon.send(SIGTERM)
                 #expect(await daemon.end() == 0)
                 let left = try await run.database.rows(
@@ -244,8 +246,16 @@ struct ImportUnderFire {
         )
     }
 
+    /// Waits until the daemon is among those that are alive: before that, a signal ends it like any program.
+    func waitUntilReady(_ daemon: Running) async throws {
+        try await database.waitUntil(
+            "select exists (select from bulkhead.daemon where pid = \(Int(daemon.pid)))"
+        )
+    }
+
     /// Waits for the job's end, stops the daemon, and counts.
     func finish(_ daemon: Running) async throws {
+        try await waitUntilReady(daemon)
         do {
             try await database.waitUntil(
                 "select state = 'completed' from bulkhead.job",

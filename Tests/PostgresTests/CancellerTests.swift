@@ -119,7 +119,9 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func aFormerConnectionThatEndsLateDoesNotTakeTheCancellerAway() async throws {
+    @Test(.timeLimit(.minutes(2))) func aFormerConnectionThatEndsLateDoesNotTakeTheCancellerAway()
+        async throws
+    {
         try await TestDatabase.with(hasSchema: false) { database in
             let canceller = Canceller()
             var former: Connection? = try Connection(

@@ -1,5 +1,4 @@
 internal import Bulkhead
-@preconcurrency internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
 internal import Postgres
@@ -19,8 +18,7 @@ struct JobWaiter {
 
     /// - Returns: `done` when all jobs completed.
     func wait(for jobs: [Int64]) async throws -> ExitStatus {
-        let interrupt = leaveOnInterrupt(jobs)
-        defer { interrupt.cancel() }
+        leaveOnInterrupt(jobs)
         var status = ExitStatus.done
         for job in jobs where try await wait(for: job) != "completed" { status = .failed }
         return status
@@ -59,15 +57,11 @@ struct JobWaiter {
         }
     }
 
-    private func leaveOnInterrupt(_ jobs: [Int64]) -> any DispatchSourceSignal {
-        signal(SIGINT, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
+    private func leaveOnInterrupt(_ jobs: [Int64]) {
         let names = jobs.map(String.init).joined(separator: " ")
-        source.setEventHandler { @Sendable [terminal] in
+        SignalWatch.start([SIGINT]) { [terminal] _ in
             terminal.note("\nnot waiting any longer; the job goes on: bulkhead wait \(names)")
             _exit(ExitStatus.interrupted.rawValue)
         }
-        source.resume()
-        return source
     }
 }

@@ -43,8 +43,7 @@ enum WorkerVerb: Verb {
                 ?? (terminal.printsJSON ? .json : .text)
         )
         let daemon = Daemon(configuration, handlers: [ImportHandler(importRoot: root)], log: log)
-        let signals = StopSignals(grace: configuration.grace, log: log) { daemon.stop() }
-        defer { signals.end() }
+        StopSignals.heed(grace: configuration.grace, log: log) { daemon.stop() }
         do {
             try await daemon.run(ready: { ServiceManager.notifyReady(log: log) })
         } catch let error as PostgresError where error.kind != .fenced {
