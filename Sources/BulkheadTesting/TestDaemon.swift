@@ -11,14 +11,14 @@ public final class TestDaemon: Sendable {
     /// - Parameters:
     ///   - database: Where it works.
     ///   - handlers: What it can do.
-    ///   - log: Where it writes its log.
+    ///   - log: Where it writes its log; nowhere unless given.
     ///   - configure: Changes the usual settings.
     /// - Returns: The running daemon.
     /// - Throws: When it cannot start.
     public static func start(
         _ database: TestDatabase,
         _ handlers: [any JobHandler],
-        log: Logger = Logger(level: .error),
+        log: Logger = Logger(descriptor: -1),
         configure: (inout DaemonConfiguration) -> Void = { _ in }
     ) async throws -> TestDaemon {
         var configuration = DaemonConfiguration(address: database.address, host: "test")
