@@ -43,16 +43,16 @@ enum ShowVerb: Verb {
         try connection.transaction { connection in
             let row = try connection.query(
                 """
-                select args::text, queue, priority, attempt, max_attempts, host, batches, enqueued_by,
-                    created_at::text, started_at::text, finished_at::text, run_at::text, tags::text, unique_key
+                select args::text, queue, priority, attempt || ' of ' || max_attempts, host, batches, enqueued_by,
+                    date_trunc('second', created_at)::text, date_trunc('second', started_at)::text,
+                    date_trunc('second', finished_at)::text, date_trunc('second', run_at)::text, tags::text, unique_key
                 from bulkhead.job where id = \(job.id)
                 """
             )
             guard !row.isEmpty else { throw UnknownJob(id: job.id) }
             let names = [
-                "args", "queue", "priority", "attempt", "of", "host", "batches", "enqueued by",
-                "created", "started",
-                "finished", "due", "tags", "unique key",
+                "args", "queue", "priority", "attempt", "host", "batches", "enqueued by", "created",
+                "started", "finished", "due", "tags", "unique key",
             ]
             for (column, name) in names.enumerated() {
                 guard let value = try row.value(0, column, as: String.self) else { continue }
