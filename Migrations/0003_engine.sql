@@ -124,6 +124,21 @@ begin
         from claimed c order by c.priority, c.id;
 end $$;
 
+-- Gives back jobs that run under a daemon's id though none of its workers has them: the server committed
+-- their claim, but its answer was lost. Returns how many.
+create function bulkhead.return_unheld(daemon uuid, held bigint[]) returns bigint
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+    returned bigint;
+begin
+    update bulkhead.job j
+    set state = 'available', daemon = null, attempt = j.attempt - 1,
+        attempt_floor = least(j.attempt_floor, j.attempt - 1)
+    where j.state = 'running' and j.daemon = return_unheld.daemon and j.id <> all (return_unheld.held);
+    get diagnostics returned = row_count;
+    return returned;
+end $$;
+
 -- Seconds until the next scheduled or retryable job of the queues is due; null when there is none.
 create function bulkhead.next_due(queues text[]) returns double precision
 language sql stable set search_path = pg_catalog, pg_temp as $$

@@ -22,4 +22,23 @@ struct NoOperation: JobHandler {
             )
         }
     }
+
+    @Test func aJobWhoseClaimLostItsAnswerIsGivenBackAndRun() async throws {
+        try await TestDatabase.with { database in
+            let daemon = try await TestDaemon.start(database, [NoOperation()]) {
+                $0.poll = .milliseconds(200)
+            }
+            // What a claim leaves that was committed while its connection was cut.
+            try await database.run(
+                """
+                insert into bulkhead.job (kind, state, attempt, daemon, started_at)
+                select 'noop', 'running', 1, id, now() from bulkhead.daemon
+                """
+            )
+            try await database.waitUntil(
+                "select state = 'completed' and attempt = 1 from bulkhead.job"
+            )
+            try await daemon.stop()
+        }
+    }
 }

@@ -16,6 +16,8 @@ actor Scheduler {
     private var idle: [Worker]
     private var busy: [String: Int] = [:]
     private var watermarks: [String: Watermark] = [:]
+    private var held: Set<Int64> = []
+    private var nextReturn: ContinuousClock.Instant = .now
     private var nextQueue = 0
     private lazy var session = Session(
         configuration.address,
@@ -69,6 +71,7 @@ actor Scheduler {
         await withDiscardingTaskGroup { group in
             while !isStopping.withLock({ $0 }) {
                 do {
+                    try returnUnheld()
                     try claim(into: &group)
                     if try isDrained() { break }
                     try await waitForWork()
@@ -98,17 +101,36 @@ actor Scheduler {
             guard let (queue, jobs) = try claimFromNextQueue(daemon: daemon) else { return }
             idle.removeLast()
             busy[queue, default: 0] += 1
+            held.formUnion(jobs.map(\.id))
             group.addTask(executorPreference: worker.thread) {
                 await worker.run(jobs, daemon: daemon)
-                await self.release(worker, queue: queue)
+                await self.release(worker, queue: queue, jobs)
             }
         }
     }
 
-    private func release(_ worker: Worker, queue: String) {
+    private func release(_ worker: Worker, queue: String, _ jobs: [Job]) {
+        held.subtract(jobs.map(\.id))
         idle.append(worker)
         busy[queue, default: 1] -= 1
         thread.wake()
+    }
+
+    /// Gives back what was claimed by a statement whose answer was lost; nobody else would, since the
+    /// daemon lives. Looked at from time to time, as such a statement may commit late.
+    private func returnUnheld() throws {
+        guard .now >= nextReturn else { return }
+        let row = try session.connection().query(
+            "select bulkhead.return_unheld(\(incarnation.id), \(Array(held)))"
+        )
+        nextReturn = .now + configuration.poll
+        let returned: Int64 = try row.required(0, 0)
+        if returned > 0 {
+            log.warning(
+                "claimed jobs given back: the answer to their claim was lost",
+                ["jobs": "\(returned)"]
+            )
+        }
     }
 
     /// Asks the queues in turn, so that a long one does not keep the others waiting.
