@@ -116,8 +116,10 @@ actor Scheduler {
         thread.wake()
     }
 
-    /// Gives back what was claimed by a statement whose answer was lost; nobody else would, since the
-    /// daemon lives. Looked at from time to time, as such a statement may commit late.
+    /// Gives back what was claimed by a statement whose answer was lost.
+    ///
+    /// Nobody else would, since the daemon lives. It looks from time to time, as such a statement may
+    /// commit late.
     private func returnUnheld() throws {
         guard .now >= nextReturn else { return }
         let row = try session.connection().query(
