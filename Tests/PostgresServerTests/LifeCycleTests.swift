@@ -2,7 +2,7 @@ import Foundation
 import PostgresServer
 import Testing
 
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(15)))
 struct LifeCycleTests {
     @Test func `answers on its socket and on no network address`() async throws {
         let server = try await PostgresServer.start()

@@ -1,7 +1,7 @@
 import PostgresServer
 import Testing
 
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(15)))
 struct OptionsTests {
     @Test func `sets what it is told, quotes included`() async throws {
         let options = PostgresServer.Options(

@@ -3,7 +3,7 @@ import PostgresServer
 import Testing
 
 /// What a server does when the process that owns it ends, tried with `private-server`.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(15)))
 struct OwnerTests {
     // Says where the server is, gives away its standard error and waits to be told to end.
     private let waiting =

@@ -2,7 +2,7 @@ import Foundation
 import PostgresServer
 import Testing
 
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(15)))
 struct PersistentTests {
     private let files = FileManager.default
 

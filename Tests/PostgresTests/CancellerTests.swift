@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func aFormerConnectionThatEndsLateDoesNotTakeTheCancellerAway()
+    @Test(.timeLimit(.minutes(15))) func aFormerConnectionThatEndsLateDoesNotTakeTheCancellerAway()
         async throws
     {
         try await TestDatabase.with(hasSchema: false) { database in

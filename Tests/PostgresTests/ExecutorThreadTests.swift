@@ -54,7 +54,7 @@ import Testing
         #expect(await Set(owner.seen).count == 2000)
     }
 
-    @Test(.timeLimit(.minutes(2))) func blockingThreadsDoNotHoldUpEachOther() async {
+    @Test(.timeLimit(.minutes(15))) func blockingThreadsDoNotHoldUpEachOther() async {
         // Each blocks its thread until all have come: with fewer threads than that, none would go on.
         let all = Meeting(of: 32)
         await withDiscardingTaskGroup { group in
@@ -124,7 +124,7 @@ import Testing
         #expect(ended == nil)
     }
 
-    @Test(.timeLimit(.minutes(2))) func aCancelledTaskStopsWaiting() async {
+    @Test(.timeLimit(.minutes(15))) func aCancelledTaskStopsWaiting() async {
         let owner = Owner()
         let waiting = Task { await owner.wait(until: .now + .seconds(60)) }
         waiting.cancel()

@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func aWakeEndsTheWait() async throws {
+    @Test(.timeLimit(.minutes(15))) func aWakeEndsTheWait() async throws {
         try await TestDatabase.with(hasSchema: false) { database in
             let listener = Listener()
             try await listener.open(database.address, "quiet")
