@@ -13,7 +13,6 @@ public struct SQLState: RawRepresentable, Hashable, Sendable {
 }
 
 extension SQLState {
-    package static let successfulCompletion = SQLState(rawValue: "00000")
     package static let connectionException = SQLState(rawValue: "08000")
     package static let connectionFailure = SQLState(rawValue: "08006")
     package static let cannotEstablishConnection = SQLState(rawValue: "08001")
@@ -24,16 +23,12 @@ extension SQLState {
     package static let featureNotSupported = SQLState(rawValue: "0A000")
     package static let invalidTextRepresentation = SQLState(rawValue: "22P02")
     package static let characterNotInRepertoire = SQLState(rawValue: "22021")
-    package static let badCopyFileFormat = SQLState(rawValue: "22P04")
-    package static let notNullViolation = SQLState(rawValue: "23502")
     package static let foreignKeyViolation = SQLState(rawValue: "23503")
     package static let uniqueViolation = SQLState(rawValue: "23505")
     package static let checkViolation = SQLState(rawValue: "23514")
     package static let exclusionViolation = SQLState(rawValue: "23P01")
     package static let invalidPassword = SQLState(rawValue: "28P01")
     package static let undefinedDatabase = SQLState(rawValue: "3D000")
-    package static let serializationFailure = SQLState(rawValue: "40001")
-    package static let deadlockDetected = SQLState(rawValue: "40P01")
     package static let insufficientPrivilege = SQLState(rawValue: "42501")
     package static let undefinedTable = SQLState(rawValue: "42P01")
     package static let undefinedFunction = SQLState(rawValue: "42883")

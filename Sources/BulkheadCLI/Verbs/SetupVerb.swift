@@ -1,7 +1,6 @@
 internal import Bulkhead
 internal import Glibc
 internal import Migrations
-internal import Postgres
 
 /// Installs, upgrades, checks or removes the service schema.
 enum SetupVerb: Verb {
@@ -45,8 +44,6 @@ enum SetupVerb: Verb {
         _ arguments: Arguments,
         _ terminal: Terminal
     ) async throws -> ExitStatus {
-        let thread = ExecutorThread(name: "bulkhead-setup")
-        defer { thread.stop() }
         let installed = try await installation.install { await pause($0) }
         for version in installed {
             terminal.note("installed version \(version.number), \(version.name)")
