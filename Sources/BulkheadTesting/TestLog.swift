@@ -33,4 +33,18 @@ public final class TestLog: Sendable {
         }
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
+
+    /// Waits until the lines are as they should be.
+    ///
+    /// - Throws: `TimedOut` when they are not within the time.
+    public func waitUntil(
+        within limit: Duration = .seconds(30),
+        _ condition: ([String]) -> Bool
+    ) async throws {
+        let deadline = ContinuousClock.now + limit
+        while !condition(lines) {
+            if .now > deadline { throw TimedOut(what: "the log: \(lines.suffix(5))") }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
 }

@@ -15,15 +15,18 @@ enum Effects {
     ///   - batches: How many.
     ///   - before: Runs in each batch, before its work.
     ///   - during: Runs in each batch, after its work.
+    ///   - between: Runs ahead of each batch, outside of its transaction.
     /// - Returns: The handler.
     static func handler(
         _ batches: Int,
         before: @escaping @Sendable (Batch, Int) throws -> Void = { _, _ in },
-        during: @escaping @Sendable (Batch, Int) throws -> Void = { _, _ in }
+        during: @escaping @Sendable (Batch, Int) throws -> Void = { _, _ in },
+        between: @escaping @Sendable (Int) async throws -> Void = { _ in }
     ) -> TestHandler {
         TestHandler("effects") { context in
             while context.progress.rowsDone < batches {
                 let number = Int(context.progress.rowsDone)
+                try await between(number)
                 try await context.batch { batch in
                     try before(batch, number)
                     try batch.connection.query("insert into effect values (\(number))")
