@@ -45,7 +45,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "BulkheadCLI",
-            dependencies: ["BulkheadJobs", "Bulkhead", "Postgres"],
+            dependencies: ["BulkheadJobs", "Bulkhead", "Postgres", "PostgresServer"],
             swiftSettings: settings
         ),
         .target(name: "PostgresServer", swiftSettings: settings),

@@ -1,6 +1,7 @@
 internal import Bulkhead
 internal import Glibc
 internal import Postgres
+internal import PostgresServer
 
 /// The program `bulkhead`.
 @main

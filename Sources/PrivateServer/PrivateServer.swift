@@ -9,6 +9,7 @@ internal import PostgresServer
 @main
 struct PrivateServer {
     static func main() async {
+        SignalWatch.unblock()
         var command = Array(CommandLine.arguments.dropFirst())
         if command.first == "--" {
             command.removeFirst()

@@ -1,22 +1,18 @@
-@preconcurrency internal import Dispatch
 internal import Foundation
+internal import PostgresServer
 
 /// Hands the signals that ask a program to end on to the command.
 ///
 /// This process must outlive the command, to clear away after it.
 struct SignalRelay {
     private let signals: AsyncStream<Int32>
-    private let sources: [any DispatchSourceSignal]
 
     /// Begins to collect signals; what comes before there is a command is kept for it.
     init() {
         let (signals, continuation) = AsyncStream.makeStream(of: Int32.self)
         self.signals = signals
-        sources = [SIGHUP, SIGINT, SIGQUIT, SIGTERM].map { signal in
-            let source = DispatchSource.makeSignalSource(signal: signal, queue: .global())
-            source.setEventHandler { @Sendable in continuation.yield(signal) }
-            source.activate()
-            return source
+        SignalWatch.start([SIGHUP, SIGINT, SIGQUIT, SIGTERM]) { signal, _ in
+            continuation.yield(signal)
         }
     }
 
@@ -25,7 +21,6 @@ struct SignalRelay {
         for await signal in signals where !reachesAll(signal) {
             kill(child.id, signal)
         }
-        sources.forEach { $0.cancel() }
     }
 
     /// Whether the command has the signal already: the terminal's keys send it to the whole group.

@@ -19,7 +19,8 @@ final class Program {
         directory: URL? = nil
     ) throws {
         process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = command
+        // Whoever starts the tests may ignore signals, and a child inherits that.
+        process.arguments = ["--default-signal"] + command
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.currentDirectoryURL = directory ?? process.currentDirectoryURL
         process.standardInput = input

@@ -2,6 +2,7 @@ internal import Bulkhead
 internal import FoundationEssentials
 internal import Glibc
 internal import Postgres
+internal import PostgresServer
 
 /// Waits for jobs to end, and shows how far they are.
 struct JobWaiter {
@@ -59,7 +60,7 @@ struct JobWaiter {
 
     private func leaveOnInterrupt(_ jobs: [Int64]) {
         let names = jobs.map(String.init).joined(separator: " ")
-        SignalWatch.start([SIGINT]) { [terminal] _ in
+        SignalWatch.start([SIGINT]) { [terminal] _, _ in
             terminal.note("\nnot waiting any longer; the job goes on: bulkhead wait \(names)")
             _exit(ExitStatus.interrupted.rawValue)
         }

@@ -2,6 +2,7 @@ internal import Bulkhead
 @preconcurrency internal import Dispatch
 internal import Glibc
 internal import Postgres
+internal import PostgresServer
 
 /// Turns SIGTERM and SIGINT into a request to stop.
 ///
@@ -15,7 +16,7 @@ enum StopSignals {
         // A closed terminal does not end a daemon.
         signal(SIGHUP, SIG_IGN)
         let isStopping = Lock(false)
-        SignalWatch.start([SIGTERM, SIGINT]) { queue in
+        SignalWatch.start([SIGTERM, SIGINT]) { _, queue in
             let isFirst = isStopping.withLock { isStopping in
                 defer { isStopping = true }
                 return !isStopping

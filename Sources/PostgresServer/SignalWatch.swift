@@ -1,22 +1,25 @@
-@preconcurrency internal import Dispatch
+@preconcurrency package import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// Calls a closure for each signal of some kinds, on a queue of its own.
+/// Calls a closure with each signal of some kinds, on a queue of its own.
 ///
 /// The system's handler writes into a pipe, so that none is lost: a dispatch source for signals needs them
 /// ignored, and one that comes before it listens is gone.
-enum SignalWatch {
+package enum SignalWatch {
     /// Lets signals through to this thread: who starts the program may have blocked them, and a child
     /// inherits that.
-    static func unblock() {
+    package static func unblock() {
         var none = sigset_t()
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, nil)
     }
 
     /// Watches from here on, until the process ends; one watch is enough for a process.
-    static func start(_ signals: [Int32], _ handle: @escaping @Sendable (DispatchQueue) -> Void) {
+    package static func start(
+        _ signals: [Int32],
+        _ handle: @escaping @Sendable (Int32, DispatchQueue) -> Void
+    ) {
         var ends: [Int32] = [-1, -1]
         let status = pipe(&ends)
         precondition(status == 0, "pipe failed with errno \(errno)")
@@ -32,7 +35,7 @@ enum SignalWatch {
             // Holds on to itself, for as long as the process lives.
             withExtendedLifetime(source) {
                 var signal: UInt8 = 0
-                while read(reading, &signal, 1) == 1 { handle(queue) }
+                while read(reading, &signal, 1) == 1 { handle(Int32(signal), queue) }
             }
         }
         source.resume()
