@@ -13,7 +13,7 @@ begin
         raise exception 'there is no table %', coalesce(table_name, '(table_name is missing)')
             using errcode = '42P01',
                   hint = 'write it as schema.table; a name with capitals needs "double quotes"';
-    elsif found.kind not in ('r', 'p') then
+    elsif found.kind not in ('r', 'p', 'v') then
         raise exception '% is not a table', found.name using errcode = '42809';
     end if;
     return found.name;
@@ -43,7 +43,8 @@ declare
             where jsonb_typeof(e.value) <> 'string')
             then 'map must be a JSON object of file names and column names'
         when cardinality(key) = 0 then 'key is empty: leave it out to take the primary key'
-        when on_conflict not in ('error', 'skip') then 'on_conflict must be error or skip, not ' || on_conflict
+        when on_conflict not in ('error', 'skip', 'fill', 'update', 'replace')
+            then 'on_conflict must be error, skip, fill, update or replace, not ' || on_conflict
         when max_rejects < 0 then 'max_rejects must not be negative'
         when batch not between 1 and 1000000 then 'batch must be between 1 and 1000000'
     end;

@@ -22,6 +22,8 @@ extension SQLState {
     package static let transactionTimeout = SQLState(rawValue: "25P04")
     package static let featureNotSupported = SQLState(rawValue: "0A000")
     package static let invalidTextRepresentation = SQLState(rawValue: "22P02")
+    package static let cardinalityViolation = SQLState(rawValue: "21000")
+    package static let notNullViolation = SQLState(rawValue: "23502")
     package static let characterNotInRepertoire = SQLState(rawValue: "22021")
     package static let foreignKeyViolation = SQLState(rawValue: "23503")
     package static let uniqueViolation = SQLState(rawValue: "23505")

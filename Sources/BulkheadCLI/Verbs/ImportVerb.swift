@@ -36,7 +36,11 @@ enum ImportVerb: Verb {
                 repeats: true
             ),
             .value("--key", "A,B", "the columns that decide a conflict (the primary key)"),
-            .value("--on-conflict", "POLICY", "error: fail; skip: keep the stored row (error)"),
+            .value(
+                "--on-conflict",
+                "POLICY",
+                "error, skip, fill, update or replace the stored row (error)"
+            ),
             .value("--max-rejects", "N", "bad rows to put aside before the job fails (0)"),
             .value("--batch", "N", "rows in a batch (chosen so that one takes 250 ms)"),
         ] + Option.enqueue

@@ -14,6 +14,7 @@ struct BatchLoader {
     private let job: Int64
     private let rejectsLeft: Int64
     private let stage: any StagedRows
+    private let experience: LoadExperience
     private var connection: Connection { transaction.connection }
 
     /// Prepares to load a batch of a file, of which so many rows may still be rejected.
@@ -23,6 +24,7 @@ struct BatchLoader {
         file: String,
         job: Int64,
         rejectsLeft: Int64,
+        experience: LoadExperience,
         in transaction: Batch
     ) {
         self.batch = batch
@@ -30,6 +32,7 @@ struct BatchLoader {
         self.file = file
         self.job = job
         self.rejectsLeft = rejectsLeft
+        self.experience = experience
         self.transaction = transaction
         let connection = transaction.connection
         stage =
@@ -49,11 +52,14 @@ struct BatchLoader {
             file: file,
             allowed: rejectsLeft
         )
-        if plan.isDirect, !outcome.hasTooMany, !batch.rows.isEmpty, try loadDirectly() {
-            outcome.inserted = batch.rows.count
+        if plan.isDirect, experience.goesDirectly, !outcome.hasTooMany, !batch.rows.isEmpty,
+            try loadDirectly()
+        {
+            outcome.merged.inserted = batch.rows.count
             return outcome
         }
         if outcome.horizon > 0 { try loadStaged(&outcome) }
+        experience.note(isClean: outcome.refused.isEmpty)
         if outcome.hasTooMany { throw TooManyRejects(rejects: outcome.rejects) }
         return outcome
     }
@@ -84,14 +90,19 @@ struct BatchLoader {
 
     // MARK: By way of the stage
 
+    private var all: RowSelection { .range(0...batch.rows.count - 1) }
+
     private func loadStaged(_ outcome: inout BatchOutcome) throws {
         try stage.fill(&outcome)
+        for sieve in experience.sieves { _ = try sift(with: sieve, &outcome) }
         var settling = false
         while true {
             var attempt = outcome
             do {
                 try connection.savepoint {
-                    try insert(0...batch.rows.count - 1, &attempt, settling: settling)
+                    for rows in try rounds() {
+                        try merge(rows, &attempt, settling: settling)
+                    }
                     try connection.run(script: "set constraints all immediate")
                 }
                 outcome = attempt
@@ -100,56 +111,90 @@ struct BatchLoader {
                 // A deferred constraint: its error names no row, so each range is checked from here on,
                 // unless one statement finds them.
                 outcome = attempt
-                outcome.inserted = 0
-                if try !refuseOrphans(error, &outcome) { settling = true }
+                outcome.merged = .init(unchanged: 0)
+                if try !sift(error, &outcome) { settling = true }
+            } catch is RepeatedKeys {
+                experience.hasRepeatedKeys = true
             }
         }
         guard !outcome.hasTooMany else { return }
         try moveSequences(outcome)
-        if !plan.returnsKeys, outcome.inserted > 0 {
+        if plan.target.facts.hasRules, outcome.merged.inserted > 0 {
             try transaction.publish(.insert, of: plan.target.relation, ids: nil)
         }
     }
 
-    /// Moves staged rows into the table; a range that is refused is halved until the rows to blame are
-    /// alone.
-    ///
-    /// With `settling`, deferred constraints are checked for each range.
-    private func insert(
-        _ rows: ClosedRange<Int>,
-        _ outcome: inout BatchOutcome,
-        settling: Bool
-    ) throws {
-        guard rows.lowerBound < outcome.horizon else { return }
-        let rows = rows.clamped(to: 0...outcome.horizon - 1)
-        let refused = outcome.refused(in: rows)
-        guard refused.count < rows.count else { return }
-        let source = stage.source(rows, without: refused)
-        do {
-            var inserted = 0
-            try connection.savepoint {
-                inserted = try move(source)
-                if settling { try connection.run(script: "set constraints all immediate") }
-            }
-            outcome.inserted += inserted
-        } catch let error as PostgresError where isAboutRows(error) {
-            if try refuseOrphans(error, &outcome) {
-                try insert(rows, &outcome, settling: settling)
-            } else if rows.count > 1 {
-                let middle = rows.lowerBound + (rows.count - 1) / 2
-                try insert(rows.lowerBound...middle, &outcome, settling: settling)
-                try insert(middle + 1...rows.upperBound, &outcome, settling: settling)
-            } else {
-                try refuse(rows.lowerBound, error, &outcome)
-            }
+    /// All rows at once; where keys repeat, first the rows in which each comes for the first time, then those
+    /// in which it comes for the second, and so on, since one statement changes a row only once.
+    private func rounds() throws -> [Round] {
+        guard plan.policy.changesRows, experience.hasRepeatedKeys else {
+            return [Round(rows: all)]
         }
+        let columns = plan.key.columns.map(plan.stagedName).joined(separator: ", ")
+        let rows = try connection.query(
+            """
+            select n, round from (
+                select s.bulkhead_n as n,
+                    row_number() over (partition by \(unsafe: columns) order by s.bulkhead_n) as round
+                from \(stage.source(all, without: [])) where \(unsafe: isKeyed)) as numbered
+            where round > 1
+            order by n
+            """
+        )
+        var later: [Int: [Int]] = [:]
+        for row in 0..<rows.count {
+            later[try rows.required(row, 1), default: []].append(try rows.required(row, 0))
+        }
+        let first = Round(rows: all, without: later.values.flatMap(\.self))
+        return [first] + later.sorted { $0.key < $1.key }.map { Round(rows: .list($0.value)) }
     }
 
-    private func move(_ source: SQL) throws -> Int {
-        guard plan.returnsKeys else {
-            return try connection.query(plan.insert(from: source)).affected
+    /// NULL equals nothing, not even NULL.
+    private var isKeyed: String {
+        plan.key.columns.map { "\(plan.stagedName($0)) is not null" }.joined(separator: " and ")
+    }
+
+    /// Rows that one statement may move.
+    private struct Round {
+        var rows: RowSelection
+        var without: [Int] = []
+    }
+
+    /// The same key came twice in one statement.
+    private struct RepeatedKeys: Error {}
+
+    /// Moves staged rows into the table; a part that is refused is halved until the rows to blame are
+    /// alone.
+    ///
+    /// With `settling`, deferred constraints are checked for each part.
+    private func merge(_ round: Round, _ outcome: inout BatchOutcome, settling: Bool) throws {
+        guard let rows = round.rows.before(outcome.horizon) else { return }
+        let left = outcome.refused(in: rows) + round.without
+        guard left.count < rows.count || !rows.numbers(without: left).isEmpty else { return }
+        do {
+            let source = stage.source(rows, without: left)
+            var merged = MergeStatement.Counts()
+            try connection.savepoint {
+                merged = try MergeStatement(plan: plan).run(source, job: job, connection)
+                if settling { try connection.run(script: "set constraints all immediate") }
+            }
+            outcome.merged = outcome.merged + merged
+        } catch let error as PostgresError
+            where isAboutRows(error) || error.state == .cardinalityViolation
+        {
+            if error.state == .cardinalityViolation, !experience.hasRepeatedKeys {
+                throw RepeatedKeys()
+            } else if try sift(error, &outcome) {
+                try merge(round, &outcome, settling: settling)
+            } else if rows.count > 1 {
+                for half in rows.halves {
+                    let part = Round(rows: half, without: round.without)
+                    try merge(part, &outcome, settling: settling)
+                }
+            } else if let row = rows.numbers(without: left).first {
+                try refuse(row, error, &outcome)
+            }
         }
-        return try connection.query(plan.insertPublishing(from: source, job: job)).required(0, 0)
     }
 
     private func refuse(_ row: Int, _ error: PostgresError, _ outcome: inout BatchOutcome) throws {
@@ -158,7 +203,7 @@ struct BatchLoader {
             let detail = error.detail.map { " (\($0))" } ?? ""
             throw JobFailure(
                 "\(position): \(error.message)\(detail); the rows of earlier batches stay; "
-                    + "--on-conflict skip would keep the stored row",
+                    + "--on-conflict skip would keep the stored row, update would change it",
                 detail: error.detail,
                 sqlstate: error.state?.rawValue,
                 position: position
@@ -174,47 +219,38 @@ struct BatchLoader {
         return key.flatMap { $0.columns.count == 1 ? $0.columns[0] : nil }
     }
 
-    /// Refuses the staged rows that refer to a row that is nowhere, by one statement.
+    /// Refuses all staged rows that violate the constraint of an error, by one statement.
     ///
     /// - Returns: Whether there were any.
-    private func refuseOrphans(_ error: PostgresError, _ outcome: inout BatchOutcome) throws
-        -> Bool
-    {
-        guard error.state == .foreignKeyViolation, outcome.horizon > 0,
-            let key = try ForeignKey(error, plan, connection)
+    private func sift(_ error: PostgresError, _ outcome: inout BatchOutcome) throws -> Bool {
+        guard outcome.horizon > 0, let sieve = try Sieve(error, plan, connection),
+            try sift(with: sieve, &outcome)
         else { return false }
-        let all = 0...batch.rows.count - 1
-        let near = 0...outcome.horizon - 1
-        let query = key.orphans(
-            in: stage.source(near, without: outcome.refused(in: near)),
-            among: stage.source(all, without: outcome.refused(in: all))
-        )
-        var orphans: [Int] = []
+        experience.add(sieve)
+        return true
+    }
+
+    private func sift(with sieve: Sieve, _ outcome: inout BatchOutcome) throws -> Bool {
+        guard let near = all.before(outcome.horizon) else { return false }
         do {
-            try connection.savepoint {
-                let rows = try connection.query(query)
-                orphans = try (0..<rows.count).map { try rows.required($0, 0) }
-            }
+            let refused = try sieve.refused(
+                stage.source(near, without: outcome.refused(in: near)),
+                among: stage.source(all, without: outcome.refused(in: all)),
+                plan,
+                connection
+            )
+            for row in refused { sieve.refuse(row, &outcome) }
+            return !refused.isEmpty
         } catch let failure as PostgresError
             where failure.kind == .permission || isAboutRows(failure)
         {
-            // The role may not look, or a bad value is among those that were sent: halving finds both.
+            // The role may not look, or a value that the condition fails on: halving finds all.
             return false
         }
-        for row in orphans {
-            outcome.refuse(
-                row,
-                column: key.columns.count == 1 ? key.columns[0] : nil,
-                sqlstate: SQLState.foreignKeyViolation.rawValue,
-                message: "\(error.message): the row that it refers to is not in \(key.referenced)"
-            )
-        }
-        return !orphans.isEmpty
     }
 
     /// Moves the sequences of filled columns past the values that came from the file, never back.
     private func moveSequences(_ outcome: BatchOutcome) throws {
-        let all = 0...batch.rows.count - 1
         for (index, column) in plan.columns.enumerated() {
             guard let sequence = column.sequence else { continue }
             let value = "s.bulkhead_c\(index + 1)"

@@ -2,7 +2,7 @@ internal import Postgres
 
 /// What has become of a batch's rows so far.
 struct BatchOutcome {
-    var inserted = 0
+    var merged = MergeStatement.Counts(unchanged: 0)
     private(set) var rejects: [Reject]
     /// The good rows of the file that the server refused.
     private(set) var refused: Set<Int> = []
@@ -34,10 +34,14 @@ struct BatchOutcome {
     /// Whether the job fails for its rejects.
     var hasTooMany: Bool { rejects.count > allowed }
 
-    /// The rows of a range that are refused, in order.
-    func refused(in rows: ClosedRange<Int>) -> [Int] {
-        rows.count < refused.count
-            ? rows.filter(refused.contains) : refused.filter(rows.contains).sorted()
+    /// The rows of a selection that are refused, in order.
+    func refused(in rows: RowSelection) -> [Int] {
+        switch rows {
+        case .list(let rows): rows.filter(refused.contains)
+        case .range(let rows):
+            rows.count < refused.count
+                ? rows.filter(refused.contains) : refused.filter(rows.contains).sorted()
+        }
     }
 
     /// Notes that the server refused a row, and the position of the column to blame, where it is known.

@@ -72,28 +72,26 @@ struct ForeignKey {
         }
     }
 
-    /// The staged rows that refer to nothing, neither in the table nor among the staged, in order.
-    func orphans(in stage: SQL, among all: SQL) -> SQL {
+    /// Whether a staged row refers to nothing, neither in the table nor among all that are staged.
+    func isOrphan(among all: SQL) -> SQL {
         let present = columns.map { "s.bulkhead_c\($0 + 1) is not null" }.joined(separator: " and ")
         let there = columns.indices.map { part in
             "r.\(quoted(identifier: referencedColumns[part])) \(operators[part]) s.bulkhead_c\(columns[part] + 1)"
         }.joined(separator: " and ")
-        var query: SQL = """
-            select s.bulkhead_n from \(stage)
-            where \(unsafe: present)
-                and not exists (select from \(unsafe: scanned) r where \(unsafe: there))
+        // OFFSET 0: a lookup for each row, never a scan of the table that is referred to.
+        let inTable: SQL = """
+            \(unsafe: present) and not exists (
+                select from \(unsafe: scanned) r where \(unsafe: there) offset 0)
             """
-        if let ownColumns {
-            let staged = ownColumns.indices.map { part in
-                "o.own\(part) \(operators[part]) s.bulkhead_c\(columns[part] + 1)"
-            }.joined(separator: " and ")
-            let own = ownColumns.indices.map { "s.bulkhead_c\(ownColumns[$0] + 1) as own\($0)" }
-                .joined(separator: ", ")
-            query = """
-                \(query) and not exists (
-                    select from (select \(unsafe: own) from \(all)) o where \(unsafe: staged))
-                """
-        }
-        return "\(query) order by 1"
+        guard let ownColumns else { return inTable }
+        let staged = ownColumns.indices.map { part in
+            "o.own\(part) \(operators[part]) s.bulkhead_c\(columns[part] + 1)"
+        }.joined(separator: " and ")
+        let own = ownColumns.indices.map { "s.bulkhead_c\(ownColumns[$0] + 1) as own\($0)" }
+            .joined(separator: ", ")
+        return """
+            \(inTable) and not exists (
+                select from (select \(unsafe: own) from \(all)) o where \(unsafe: staged))
+            """
     }
 }

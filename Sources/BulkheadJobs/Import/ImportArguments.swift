@@ -95,14 +95,6 @@ struct ImportArguments: Decodable {
     }
 }
 
-/// What happens when a row's key is in the table already.
-enum MergePolicy: String, Decodable {
-    /// The job fails.
-    case error
-    /// The stored row stays.
-    case skip
-}
-
 /// A decoding error in words that a user can act on.
 private func describe(_ error: DecodingError) -> String {
     switch error {

@@ -7,8 +7,10 @@ struct ImportPlan {
     /// The columns that the file fills, in the order in which its rows are written.
     let columns: [ImportTarget.Column]
     let policy: MergePolicy
-    /// The columns that decide what a conflict is; empty when nothing does.
-    let key: [ImportTarget.Column]
+    /// What decides what a conflict is.
+    let key: ConflictKey
+    /// The columns of a stored row that the policy may change.
+    let changeable: [ImportTarget.Column]
     /// How the reader writes rows.
     let layout: ImportReader.Layout
     /// Whether a statement that moves rows can hand back their keys.
@@ -38,7 +40,11 @@ struct ImportPlan {
         policy = arguments.onConflict ?? .error
         let mapping = try Self.mapping(target, arguments, names)
         columns = mapping.columns.compactMap(target.column)
-        key = try Self.key(target, arguments, policy, connection)
+        key =
+            target.facts.isView
+            ? .none
+            : try ConflictKey(target, names: arguments.key, policy: policy, connection)
+        changeable = Self.changeable(policy, columns, key, target)
         let fieldOf = Dictionary(
             zip(mapping.columns, mapping.fields).map { ($0, $1) },
             uniquingKeysWith: { first, _ in first }
@@ -49,10 +55,11 @@ struct ImportPlan {
         let feedKey = keyFields.count == target.primaryKey.count ? FeedKey(keyFields) : nil
         let facts = target.facts
         returnsKeys =
-            !facts.hasRules && !target.primaryKey.isEmpty
+            !facts.hasRules && !facts.isView && !target.primaryKey.isEmpty
             && target.primaryKey.allSatisfy(\.isReadable)
         isDirect =
-            policy == .error && feedKey != nil && !facts.hasTriggers && !facts.hasRules
+            policy == .error && feedKey != nil && !facts.isView && !facts.hasTriggers
+            && !facts.hasRules
             && !facts.hasRowSecurity && columns.allSatisfy { $0.sequence == nil }
         layout = ImportReader.Layout(
             encoder: CopyTextEncoder(
@@ -85,59 +92,6 @@ struct ImportPlan {
         }
     }
 
-    private static func key(
-        _ target: ImportTarget,
-        _ arguments: ImportArguments,
-        _ policy: MergePolicy,
-        _ connection: Connection
-    ) throws -> [ImportTarget.Column] {
-        guard let names = arguments.key else {
-            if policy == .error { return target.primaryKey }
-            guard target.primaryKey.isEmpty else {
-                return try checked(target.primaryKey, target, connection)
-            }
-            throw JobFailure(
-                "\(target.name) has no primary key, so no row of it can conflict: "
-                    + "name the columns of a unique index with --key"
-            )
-        }
-        let columns = try names.map { name in
-            guard let column = target.column(name) else {
-                throw JobFailure("--key names \(name), which is not a column of \(target.name)")
-            }
-            return column
-        }
-        return try checked(columns, target, connection)
-    }
-
-    /// ON CONFLICT needs an index that decides at once, for all rows.
-    private static func checked(
-        _ columns: [ImportTarget.Column],
-        _ target: ImportTarget,
-        _ connection: Connection
-    ) throws -> [ImportTarget.Column] {
-        let names = columns.map(\.name)
-        let index = try connection.query(
-            """
-            select from pg_catalog.pg_index i
-            where i.indrelid = \(target.oid)::oid and i.indisunique and i.indisvalid and i.indimmediate
-                and i.indpred is null and i.indexprs is null
-                and (select pg_catalog.array_agg(a.attname::text order by a.attname::text)
-                     from pg_catalog.pg_attribute a
-                     where a.attrelid = i.indrelid
-                       and a.attnum = any ((i.indkey::int2[])[0:i.indnkeyatts - 1]))
-                    = (select pg_catalog.array_agg(k order by k) from pg_catalog.unnest(\(names)::text[]) k)
-            """
-        )
-        guard !index.isEmpty else {
-            throw JobFailure(
-                "\(target.name) has no unique index over just (\(names.joined(separator: ", "))), neither partial "
-                    + "nor deferrable, that could decide conflicts: create one, or name other columns with --key"
-            )
-        }
-        return columns
-    }
-
     /// What the role needs, looked at before the first row.
     private func checkPrivileges() throws {
         if let column = columns.first(where: { !$0.isInsertable }) {
@@ -155,21 +109,60 @@ struct ImportPlan {
                 sqlstate: "42501"
             )
         }
-        guard policy == .skip else { return }
-        if target.facts.hasRules {
+        guard policy != .error else { return }
+        if target.facts.isView || target.facts.hasRules {
             throw JobFailure(
-                "\(target.name) has rules, which the server does not combine with --on-conflict skip: "
-                    + "drop them, or import with --on-conflict error",
+                "\(target.name) \(target.facts.isView ? "is a view" : "has rules"), which the server does not "
+                    + "combine with --on-conflict \(policy.rawValue): import with --on-conflict error",
                 sqlstate: "0A000"
             )
         }
+        if policy.changesRows, let column = key.columns.first(where: { !columns.contains($0) }) {
+            throw JobFailure(
+                "the file has no column \(column.name), which decides what a conflict is: without it no row of "
+                    + "\(target.name) can be found again"
+            )
+        }
         // ON CONFLICT reads these.
-        if let column = key.first(where: { !$0.isReadable }) {
+        let compared = policy.changesRows ? key.columns + changeable : key.columns
+        if let column = compared.first(where: { !$0.isReadable }) {
             throw JobFailure(
                 "the daemon's role may not read column \(column.name) of \(target.name): grant select on it",
                 sqlstate: "42501"
             )
         }
+        if let column = changeable.first(where: { !$0.isUpdatable }) {
+            throw JobFailure(
+                "the daemon's role may not update column \(column.name) of \(target.name): grant update on it",
+                sqlstate: "42501"
+            )
+        }
+    }
+
+    /// The key stays, and what generates itself; `replace` keeps all that a sequence or a key tells apart.
+    private static func changeable(
+        _ policy: MergePolicy,
+        _ columns: [ImportTarget.Column],
+        _ key: ConflictKey,
+        _ target: ImportTarget
+    ) -> [ImportTarget.Column] {
+        switch policy {
+        case .error, .skip: []
+        case .fill, .update: columns.filter { !key.columns.contains($0) }
+        case .replace:
+            target.columns.filter { column in
+                column.refusal == nil && !column.isSerial && !key.columns.contains(column)
+                    && !target.primaryKey.contains(column)
+            }
+        }
+    }
+
+    /// Whether a stored row may get another primary key: then its old one is not known afterwards.
+    var mayChangeKeys: Bool { changeable.contains(where: target.primaryKey.contains) }
+
+    /// How a staged row calls a column that the file fills.
+    func stagedName(_ column: ImportTarget.Column) -> String {
+        columns.firstIndex(of: column).map { "s.bulkhead_c\($0 + 1)" } ?? "null"
     }
 
     private static func fieldNames(_ mapping: ColumnMapping, _ names: [String]?) -> [String] {

@@ -20,11 +20,16 @@ struct ImportTotals: Codable, Equatable {
     var rejected: Int64 = 0
 
     /// Adds the rows of one batch, of which each ended in one way.
-    mutating func add(read: Int, inserted: Int, rejected: Int) {
+    mutating func add(read: Int, _ outcome: BatchOutcome, _ policy: MergePolicy) {
+        let merged = outcome.merged
+        let left = read - merged.inserted - merged.updated - outcome.rejects.count
+        let unchanged = policy.changesRows ? merged.unchanged ?? left : 0
         self.read += Int64(read)
-        self.inserted += Int64(inserted)
-        self.rejected += Int64(rejected)
-        skipped += Int64(read - inserted - rejected)
+        inserted += Int64(merged.inserted)
+        updated += Int64(merged.updated)
+        self.unchanged += Int64(unchanged)
+        rejected += Int64(outcome.rejects.count)
+        skipped += Int64(left - unchanged)
     }
 }
 

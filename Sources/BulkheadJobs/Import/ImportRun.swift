@@ -10,6 +10,7 @@ final class ImportRun {
     private let batchBytes: Int
     private var sizer: BatchSizer
     private var progress: ImportProgress
+    private let experience = LoadExperience()
 
     /// Opens all files, so that one that is missing fails the job before its first row.
     init(_ context: JobContext, root: ImportRoot, batchBytes: Int) throws {
@@ -110,16 +111,13 @@ final class ImportRun {
                     file: file.name,
                     job: context.job.id,
                     rejectsLeft: allowed - progress.totals.rejected,
+                    experience: experience,
                     in: transaction
                 )
                 let outcome = try loader.load()
                 try outcome.rejects.write(job: context.job.id, transaction.connection)
                 var next = progress
-                next.totals.add(
-                    read: batch.count,
-                    inserted: outcome.inserted,
-                    rejected: outcome.rejects.count
-                )
+                next.totals.add(read: batch.count, outcome, plan.policy)
                 next.checkpoint = self.checkpoint(after: batch, of: file)
                 return try next.stored(share: share(after: batch))
             }

@@ -26,6 +26,8 @@ struct ImportTarget {
         /// What stands between the elements of its arrays.
         let delimiter: String
         let hasModifier: Bool
+        /// The collation, where it is another than the type's, as SQL; else empty.
+        let collation: String
         let isRequired: Bool
         /// Why no value can be given for it; nil when one can.
         let refusal: String?
@@ -34,22 +36,28 @@ struct ImportTarget {
         let maySetSequence: Bool
         let isInsertable: Bool
         let isReadable: Bool
+        let isUpdatable: Bool
+        /// What a row that says nothing of it gets, as SQL; nil for NULL.
+        let defaultValue: String?
+        /// Whether its values are handed out by a sequence.
+        let isSerial: Bool
 
-        /// The column's value as it stands in the feed.
-        var feedValue: String {
-            let name = quoted(identifier: name)
-            return isFeedNumber ? "to_jsonb(\(name))" : "to_jsonb(\(name)::text)"
-        }
-
+        /// Whether the feed holds its values as JSON numbers.
         var isFeedNumber: Bool { typeName == "int2" || typeName == "int4" }
     }
 
     /// What decides how rows can get into the table.
     struct Facts {
+        let isView: Bool
+        let isPartitioned: Bool
         let hasTriggers: Bool
         let hasRules: Bool
         let hasRowSecurity: Bool
         let mayMakeTemporaryTables: Bool
+        /// Whether the role may read whole rows, and with them the system columns.
+        let isReadable: Bool
+        /// Whether RETURNING can speak of the row as it was before (PostgreSQL 18).
+        let returnsOldRows: Bool
     }
 
     /// Looks the table up.
@@ -66,10 +74,14 @@ struct ImportTarget {
         self.name = try row.required(0, 1)
         relation = try row.required(0, 2)
         facts = Facts(
+            isView: try row.required(0, 8),
+            isPartitioned: try row.required(0, 9),
             hasTriggers: try row.required(0, 4),
             hasRules: try row.required(0, 5),
             hasRowSecurity: try row.required(0, 6),
-            mayMakeTemporaryTables: try row.required(0, 7)
+            mayMakeTemporaryTables: try row.required(0, 7),
+            isReadable: try row.required(0, 10),
+            returnsOldRows: try row.required(0, 11)
         )
         columns = try Self.columns(connection, oid)
         let columns = self.columns
@@ -101,7 +113,11 @@ struct ImportTarget {
              from pg_catalog.pg_class r join pg_catalog.pg_namespace rn on rn.oid = r.relnamespace
              where r.oid = coalesce(pg_catalog.pg_partition_root(c.oid), c.oid)),
             case
-                when c.relkind not in ('r', 'p') then 'is not a table'
+                when c.relkind = 'v' and not exists (
+                    select from pg_catalog.pg_trigger t
+                    where t.tgrelid = c.oid and t.tgtype & 64 > 0 and t.tgtype & 4 > 0 and t.tgenabled <> 'D')
+                    then 'is a view without an INSTEAD OF INSERT trigger: import into the table behind it'
+                when c.relkind not in ('r', 'p', 'v') then 'is not a table'
                 when tree.temporary then 'is temporary: other sessions cannot see it'
                 when tree.unlogged then 'is unlogged: a crash would empty it and keep the checkpoint'
                 when tree.remote then 'has foreign partitions: they do not commit with the checkpoint'
@@ -111,7 +127,9 @@ struct ImportTarget {
                 where t.tgrelid = any (tree.members) and not t.tgisinternal and t.tgenabled <> 'D'),
             exists (select from pg_catalog.pg_rewrite w where w.ev_class = c.oid and w.ev_type = '3'),
             pg_catalog.row_security_active(c.oid),
-            pg_catalog.has_database_privilege(pg_catalog.current_database(), 'TEMPORARY')
+            pg_catalog.has_database_privilege(pg_catalog.current_database(), 'TEMPORARY'),
+            c.relkind = 'v', c.relkind = 'p', pg_catalog.has_table_privilege(c.oid, 'SELECT'),
+            pg_catalog.current_setting('server_version_num')::int >= 180000
         from pg_catalog.pg_class c
         join pg_catalog.pg_namespace n on n.oid = c.relnamespace
         cross join lateral (
@@ -140,9 +158,26 @@ struct ImportTarget {
                 pg_catalog.has_sequence_privilege(q.sequence, 'UPDATE')
                     and pg_catalog.has_sequence_privilege(q.sequence, 'USAGE, SELECT'),
                 pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'INSERT'),
-                pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT')
+                pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT'),
+                pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'UPDATE'),
+                case when a.attidentity <> '' then pg_catalog.format('pg_catalog.nextval(%L::regclass)',
+                        pg_catalog.pg_get_serial_sequence(\(oid)::oid::regclass::text, a.attname))
+                     when a.attgenerated <> '' then null
+                     else coalesce(pg_catalog.pg_get_expr(d.adbin, d.adrelid),
+                         pg_catalog.pg_get_expr(t.typdefaultbin, 0)) end,
+                a.attidentity <> '' or exists (
+                    select from pg_catalog.pg_depend p
+                    join pg_catalog.pg_class q on q.oid = p.refobjid and q.relkind = 'S'
+                    where p.classid = 'pg_catalog.pg_attrdef'::regclass and p.objid = d.oid
+                        and p.refclassid = 'pg_catalog.pg_class'::regclass),
+                case when a.attcollation <> t.typcollation then (
+                    select pg_catalog.format(' collate %I.%I', n.nspname, l.collname)
+                    from pg_catalog.pg_collation l
+                    join pg_catalog.pg_namespace n on n.oid = l.collnamespace
+                    where l.oid = a.attcollation) else '' end
             from pg_catalog.pg_attribute a
             join pg_catalog.pg_type t on t.oid = a.atttypid
+            left join pg_catalog.pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
             cross join lateral (
                 select case when t.typcategory = 'N' then pg_catalog.pg_get_serial_sequence(
                     \(oid)::oid::regclass::text, a.attname) end as sequence) as q
@@ -159,12 +194,16 @@ struct ImportTarget {
                 arrayType: try rows.value(row, 7),
                 delimiter: try rows.required(row, 8),
                 hasModifier: try rows.required(row, 3),
+                collation: try rows.value(row, 16) ?? "",
                 isRequired: try rows.required(row, 4),
                 refusal: try rows.value(row, 5),
                 sequence: try rows.value(row, 9),
                 maySetSequence: try rows.value(row, 10) ?? true,
                 isInsertable: try rows.required(row, 11),
-                isReadable: try rows.required(row, 12)
+                isReadable: try rows.required(row, 12),
+                isUpdatable: try rows.required(row, 13),
+                defaultValue: try rows.value(row, 14),
+                isSerial: try rows.required(row, 15)
             )
         }
     }

@@ -10,9 +10,8 @@ struct SentRows: StagedRows {
     /// Nothing is sent beforehand: the statement that uses a bad value is refused.
     func fill(_ outcome: inout BatchOutcome) {}
 
-    func source(_ rows: ClosedRange<Int>, without refused: [Int]) -> SQL {
-        let gone = Set(refused)
-        let kept = rows.filter { !gone.contains($0) }
+    func source(_ rows: RowSelection, without refused: [Int]) -> SQL {
+        let kept = rows.numbers(without: refused)
         let values = kept.map(batch.values)
         var arrays: SQL = "\(kept)::int[]"
         var names = "n"

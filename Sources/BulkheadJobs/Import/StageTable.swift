@@ -42,11 +42,18 @@ struct StageTable: StagedRows {
         }
     }
 
-    func source(_ rows: ClosedRange<Int>, without refused: [Int]) -> SQL {
+    func source(_ rows: RowSelection, without refused: [Int]) -> SQL {
+        let chosen: SQL =
+            switch rows {
+            case .range(let range):
+                "between \(range.lowerBound) and \(range.upperBound)"
+            case .list(let rows):
+                "= any (\(rows)::int[])"
+            }
         let others: SQL = refused.isEmpty ? "" : "and bulkhead_n <> all (\(refused)::int[])"
         return """
             (select * from \(unsafe: "pg_temp.\(plan.stage)")
-             where bulkhead_n between \(rows.lowerBound) and \(rows.upperBound) \(others)) as s
+             where bulkhead_n \(chosen) \(others)) as s
             """
     }
 

@@ -1,0 +1,27 @@
+/// What the batches so far have taught about the file, so that the next one need not learn it again.
+///
+/// Only hints: a batch comes out the same without them.
+final class LoadExperience {
+    /// Whether rows go straight into the table; a refused row would take the whole batch back.
+    private(set) var goesDirectly = true
+    /// Whether keys have come twice in one batch.
+    var hasRepeatedKeys = false
+    /// What rows were refused for, the first one first.
+    private(set) var sieves: [Sieve] = []
+
+    private var cleanBatches = 0
+    private static let cleanBatchesBeforeTrust = 4
+
+    /// Notes whether a batch held refused rows.
+    func note(isClean: Bool) {
+        cleanBatches = isClean ? cleanBatches + 1 : 0
+        goesDirectly = cleanBatches >= Self.cleanBatchesBeforeTrust || (isClean && goesDirectly)
+        // Rows that were refused in a block somewhere are no reason to look for more for ever.
+        if goesDirectly { sieves = [] }
+    }
+
+    /// Notes what rows were refused for.
+    func add(_ sieve: Sieve) {
+        if !sieves.contains(where: { $0.constraint == sieve.constraint }) { sieves.append(sieve) }
+    }
+}

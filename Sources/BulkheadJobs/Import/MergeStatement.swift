@@ -1,0 +1,200 @@
+internal import Bulkhead
+internal import Postgres
+
+/// The statement that moves staged rows into the table as the policy says, and publishes their keys.
+///
+/// The server finds a stored row by the key's own index, one probe for each row: a join could be planned as
+/// a scan of the whole table, for every batch.
+struct MergeStatement {
+    let plan: ImportPlan
+
+    /// How many rows went in, and how many stored ones were changed or had nothing to be changed.
+    ///
+    /// Where nothing drops rows, those that are unchanged are what is left, and nobody counts them.
+    struct Counts: Equatable {
+        var inserted = 0
+        var updated = 0
+        var unchanged: Int?
+
+        static func + (one: Counts, other: Counts) -> Counts {
+            Counts(
+                inserted: one.inserted + other.inserted,
+                updated: one.updated + other.updated,
+                unchanged: one.unchanged.flatMap { mine in other.unchanged.map { mine + $0 } }
+            )
+        }
+    }
+
+    /// Moves the rows of a source.
+    func run(_ source: SQL, job: Int64, _ connection: Connection) throws -> Counts {
+        guard !plan.target.facts.hasRules else {
+            let count = try connection.query(insert(source)).affected
+            return Counts(inserted: count)
+        }
+        var statements = [merge(source, job: job)]
+        if countsUnchanged {
+            statements.insert(
+                "select pg_catalog.set_config('bulkhead.unchanged', '0', true)",
+                at: 0
+            )
+        }
+        let row = try connection.pipeline(statements)
+        return Counts(
+            inserted: try row.required(0, 0),
+            updated: try row.required(0, 1),
+            unchanged: try row.value(0, 2)
+        )
+    }
+
+    // MARK: The parts
+
+    private func merge(_ source: SQL, job: Int64) -> SQL {
+        let publishing = plan.returnsKeys
+        let part = publishing ? "(pg_catalog.row_number() over () - 1) / 10000" : "0"
+        let counted =
+            countsUnchanged ? "pg_catalog.current_setting('bulkhead.unchanged')::bigint" : "null"
+        return """
+            with \(before(source)) merged as (
+                \(insert(source))
+                returning \(unsafe: publishing ? key : "null::text") as id, \(unsafe: mark) as mark
+            ), numbered as (
+                select m.id, \(unsafe: isNew) as is_new, \(unsafe: part) as part
+                from merged m \(unsafe: joinsBefore)
+            ), published as (
+                insert into bulkhead.change (relation, operation, ids, job)
+                select \(plan.target.relation), case when n.is_new then 'insert' else 'update' end,
+                    case when \(unsafe: plan.mayChangeKeys ? "n.is_new" : "true")
+                         then ('[' || pg_catalog.string_agg(n.id, ',') || ']')::jsonb end, \(job)
+                from numbered n group by n.part, n.is_new
+            )
+            select count(*) filter (where n.is_new), count(*) filter (where not n.is_new),
+                \(unsafe: counted)
+            from numbered n
+            """
+    }
+
+    private func insert(_ source: SQL) -> SQL {
+        let staged = plan.columns.indices.map { "s.bulkhead_c\($0 + 1)" }.joined(separator: ", ")
+        return """
+            insert into \(unsafe: plan.target.name) as bulkhead_t (\(unsafe: plan.columnList))
+            select \(unsafe: staged) from \(source)
+            order by s.bulkhead_n
+            \(unsafe: onConflict)
+            """
+    }
+
+    private var onConflict: String {
+        guard plan.policy != .error else { return "" }
+        guard plan.policy.changesRows, !plan.changeable.isEmpty || countsUnchanged else {
+            return "on conflict (\(plan.key.list)) do nothing"
+        }
+        return """
+            on conflict (\(plan.key.list)) do update set \(assignments)
+            where \(difference)\(counter)
+            """
+    }
+
+    private var assignments: String {
+        let columns = plan.changeable.isEmpty ? plan.key.columns : plan.changeable
+        return columns.map { column in
+            let name = quoted(identifier: column.name)
+            return plan.policy == .fill
+                ? "\(name) = coalesce(bulkhead_t.\(name), excluded.\(name))"
+                : "\(name) = excluded.\(name)"
+        }.joined(separator: ", ")
+    }
+
+    /// Whether the stored row would become another: by image, since not every type has an equality, and
+    /// what is equal may still read differently.
+    private var difference: String {
+        let names = plan.changeable.map { quoted(identifier: $0.name) }
+        guard !names.isEmpty else { return "false" }
+        guard plan.policy != .fill else {
+            // Not IS NULL, which is true for a composite value of nothing but NULLs.
+            return names.map {
+                "(bulkhead_t.\($0) is not distinct from null and excluded.\($0) is distinct from null)"
+            }.joined(separator: " or ")
+        }
+        func row(of table: String) -> String {
+            "row(\(names.map { "\(table).\($0)" }.joined(separator: ", ")))::record"
+        }
+        return "\(row(of: "bulkhead_t")) operator(pg_catalog.*<>) \(row(of: "excluded"))"
+    }
+
+    /// Where a trigger may drop rows, what is left over tells nothing: then those without a difference are
+    /// counted as they are met.
+    private var countsUnchanged: Bool { plan.policy.changesRows && plan.target.facts.hasTriggers }
+
+    private var counter: String {
+        guard countsUnchanged else { return "" }
+        return """
+             or pg_catalog.set_config('bulkhead.unchanged',
+                (pg_catalog.current_setting('bulkhead.unchanged')::bigint + 1)::text, true) is null
+            """
+    }
+
+    // MARK: Keys
+
+    /// The primary key as JSON.
+    private var key: String {
+        let parts = plan.target.primaryKey.map { column in
+            let value = "bulkhead_t.\(quoted(identifier: column.name))::text"
+            return column.isFeedNumber ? value : "pg_catalog.to_json(\(value))::text"
+        }
+        return parts.count == 1
+            ? parts[0] : "'[' || \(parts.joined(separator: " || ',' || ")) || ']'"
+    }
+
+    /// The conflict key, to find a row again.
+    private func conflictKey(of table: String) -> String {
+        let names = plan.key.columns.map { "\(table).\(quoted(identifier: $0.name))" }
+        return "row(\(names.joined(separator: ", ")))::text"
+    }
+
+    /// How a merged row is told to be new.
+    private enum Telling {
+        case always, byOldRow, bySystemColumn, byLookingBefore
+    }
+
+    private var telling: Telling {
+        let facts = plan.target.facts
+        if !plan.policy.changesRows { return .always }
+        if facts.returnsOldRows { return .byOldRow }
+        return facts.isPartitioned || !facts.isReadable ? .byLookingBefore : .bySystemColumn
+    }
+
+    /// What is handed back with a merged row, to tell whether it is new.
+    private var mark: String {
+        switch telling {
+        case .always: "true"
+        case .byOldRow: "old.\(quoted(identifier: plan.key.columns[0].name)) is null"
+        // A row that was locked before it was changed carries the lock over into its new version.
+        case .bySystemColumn: "bulkhead_t.xmax = 0"
+        case .byLookingBefore: conflictKey(of: "bulkhead_t")
+        }
+    }
+
+    private var isNew: String {
+        telling == .byLookingBefore ? "b.conflict_key is null" : "m.mark"
+    }
+
+    private var joinsBefore: String {
+        telling == .byLookingBefore ? "left join before b on b.conflict_key = m.mark" : ""
+    }
+
+    /// A partition's rows show no system columns here; so what was there is read by the same snapshot.
+    private func before(_ source: SQL) -> SQL {
+        guard telling == .byLookingBefore else { return "" }
+        let columns = plan.key.columns.map { "t.\(quoted(identifier: $0.name))" }
+        let condition = plan.key.matches(stored: "t", stagedName: plan.stagedName)
+        // OFFSET 0: a lookup for each staged row, never a scan of the table.
+        return """
+            before as materialized (
+                select \(unsafe: conflictKey(of: "t")) as conflict_key
+                from \(source) cross join lateral (
+                    select \(unsafe: columns.joined(separator: ", "))
+                    from \(unsafe: plan.target.name) t where \(unsafe: condition) offset 0) as t
+            ),
+            """
+    }
+}

@@ -1,0 +1,134 @@
+internal import Postgres
+
+/// A constraint that rows of the file violate, as a condition over staged rows: one statement finds them all.
+struct Sieve {
+    let constraint: String
+    private let rule: Rule
+    /// The position of the column to blame, where it is one.
+    private let column: Int?
+    private let sqlstate: String
+    private let message: String
+
+    private enum Rule {
+        case foreignKey(ForeignKey)
+        /// True for a row that is refused; the columns bear the table's names.
+        case condition(String)
+        case isNull
+    }
+
+    /// Reads from an error which constraint it was; nil when it cannot be asked beforehand, since the file
+    /// does not fill all of its columns or a trigger may fill them.
+    init?(_ error: PostgresError, _ plan: ImportPlan, _ connection: Connection) throws {
+        guard !plan.target.facts.hasTriggers, !plan.target.facts.isView, let state = error.state
+        else { return nil }
+        sqlstate = state.rawValue
+        switch state {
+        case .foreignKeyViolation:
+            guard let name = error.constraint, let key = try ForeignKey(error, plan, connection)
+            else { return nil }
+            constraint = name
+            rule = .foreignKey(key)
+            column = key.columns.count == 1 ? key.columns[0] : nil
+            message =
+                "\(error.message): the row that it refers to is not in \(key.referenced)"
+        case .checkViolation:
+            guard let name = error.constraint,
+                let condition = try Self.condition(error, plan, connection)
+            else { return nil }
+            constraint = name
+            rule = .condition(condition)
+            column = nil
+            message = error.message
+        case .notNullViolation:
+            guard let position = plan.columns.firstIndex(where: { $0.name == error.column }) else {
+                return nil
+            }
+            constraint = "\(plan.columns[position].name) is not null"
+            rule = .isNull
+            column = position
+            message = error.message
+        default:
+            return nil
+        }
+    }
+
+    /// The rows of a selection that do not pass, in order.
+    ///
+    /// - Throws: What the server says: the role may not look, or the condition fails on a row.
+    func refused(
+        _ rows: SQL,
+        among all: SQL,
+        _ plan: ImportPlan,
+        _ connection: Connection
+    ) throws -> [Int] {
+        var refused: [Int] = []
+        try connection.savepoint {
+            let found = try connection.query(query(rows, among: all, plan))
+            refused = try (0..<found.count).map { try found.required($0, 0) }
+        }
+        return refused
+    }
+
+    /// Notes that a row does not pass.
+    func refuse(_ row: Int, _ outcome: inout BatchOutcome) {
+        outcome.refuse(row, column: column, sqlstate: sqlstate, message: message)
+    }
+
+    private func query(_ rows: SQL, among all: SQL, _ plan: ImportPlan) -> SQL {
+        switch rule {
+        case .isNull:
+            let value = "s.bulkhead_c\((column ?? 0) + 1)"
+            return """
+                select s.bulkhead_n from \(rows)
+                where \(unsafe: value) is not distinct from null order by 1
+                """
+        case .condition(let condition):
+            let named = plan.columns.enumerated().map {
+                "s.bulkhead_c\($0.offset + 1) as \(quoted(identifier: $0.element.name))"
+            }.joined(separator: ", ")
+            return """
+                select bulkhead_n from (select s.bulkhead_n, \(unsafe: named) from \(rows)) as named
+                where (\(unsafe: condition)) is false order by 1
+                """
+        case .foreignKey(let key):
+            return """
+                select s.bulkhead_n from \(rows)
+                where \(key.isOrphan(among: all)) \(isNew(plan)) order by 1
+                """
+        }
+    }
+
+    /// What is there already may stay as it is, and its reference with it.
+    private func isNew(_ plan: ImportPlan) -> SQL {
+        guard plan.policy != .error else { return "" }
+        let condition = plan.key.matches(stored: "t", stagedName: plan.stagedName)
+        return """
+            and not exists (
+                select from \(unsafe: plan.target.name) t where \(unsafe: condition) offset 0)
+            """
+    }
+
+    /// The text of a check whose columns all come from the file.
+    private static func condition(
+        _ error: PostgresError,
+        _ plan: ImportPlan,
+        _ connection: Connection
+    ) throws -> String? {
+        let rows = try connection.query(
+            """
+            select pg_catalog.pg_get_expr(c.conbin, c.conrelid),
+                coalesce((
+                    select bool_and(a.attname = any (\(plan.columns.map(\.name))::text[]))
+                    from pg_catalog.pg_attribute a
+                    where a.attrelid = c.conrelid and a.attnum = any (c.conkey)), false)
+            from pg_catalog.pg_constraint c
+            join pg_catalog.pg_class t on t.oid = c.conrelid
+            join pg_catalog.pg_namespace n on n.oid = t.relnamespace
+            where n.nspname = \(error.schema) and t.relname = \(error.table)
+                and c.conname = \(error.constraint) and c.contype = 'c'
+            """
+        )
+        guard !rows.isEmpty, try rows.required(0, 1) else { return nil }
+        return try rows.value(0, 0)
+    }
+}
