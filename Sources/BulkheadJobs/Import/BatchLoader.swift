@@ -119,8 +119,12 @@ struct BatchLoader {
         }
         guard !outcome.hasTooMany else { return }
         try moveSequences(outcome)
-        if plan.target.facts.hasRules, outcome.merged.inserted > 0 {
+        guard !plan.returnsKeys else { return }
+        if outcome.merged.inserted > 0 {
             try transaction.publish(.insert, of: plan.target.relation, ids: nil)
+        }
+        if outcome.merged.updated > 0 {
+            try transaction.publish(.update, of: plan.target.relation, ids: nil)
         }
     }
 

@@ -74,7 +74,7 @@ struct ConflictKey {
             )
             select pg_catalog.format('operator(%I.%s)', n.nspname, o.oprname)
             from deciding d
-            cross join lateral pg_catalog.unnest(d.attnums, d.opclasses) as k (attnum, opclass)
+            cross join lateral rows from (pg_catalog.unnest(d.attnums), pg_catalog.unnest(d.opclasses)) as k (attnum, opclass)
             join pg_catalog.pg_attribute a on a.attrelid = d.indrelid and a.attnum = k.attnum
             join pg_catalog.pg_opclass c on c.oid = k.opclass
             join pg_catalog.pg_amop m on m.amopfamily = c.opcfamily and m.amopstrategy = 3

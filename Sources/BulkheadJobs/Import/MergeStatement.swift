@@ -1,7 +1,8 @@
 internal import Bulkhead
 internal import Postgres
 
-/// The statement that moves staged rows into the table as the policy says, and publishes their keys.
+/// The statement that moves staged rows into the table as the policy says, and publishes their keys where it
+/// knows them.
 ///
 /// The server finds a stored row by the key's own index, one probe for each row: a join could be planned as
 /// a scan of the whole table, for every batch.
@@ -49,27 +50,30 @@ struct MergeStatement {
     // MARK: The parts
 
     private func merge(_ source: SQL, job: Int64) -> SQL {
-        let publishing = plan.returnsKeys
-        let part = publishing ? "(pg_catalog.row_number() over () - 1) / 10000" : "0"
-        let counted =
-            countsUnchanged ? "pg_catalog.current_setting('bulkhead.unchanged')::bigint" : "null"
+        """
+        with \(before(source)) merged as (
+            \(insert(source))
+            returning \(unsafe: plan.returnsKeys ? key : "null") as id, \(unsafe: mark) as mark
+        ), numbered as (
+            select m.id, \(unsafe: isNew) as is_new, (pg_catalog.row_number() over () - 1) / 10000 as part
+            from merged m \(unsafe: joinsBefore)
+        ) \(publishing(job))
+        select count(*) filter (where n.is_new), count(*) filter (where not n.is_new), \(unsafe: counted)
+        from numbered n
+        """
+    }
+
+    private func publishing(_ job: Int64) -> SQL {
+        guard plan.returnsKeys else { return "" }
+        let isKnown = plan.mayChangeKeys ? "n.is_new" : "true"
         return """
-            with \(before(source)) merged as (
-                \(insert(source))
-                returning \(unsafe: publishing ? key : "null::text") as id, \(unsafe: mark) as mark
-            ), numbered as (
-                select m.id, \(unsafe: isNew) as is_new, \(unsafe: part) as part
-                from merged m \(unsafe: joinsBefore)
-            ), published as (
+            , published as (
                 insert into bulkhead.change (relation, operation, ids, job)
                 select \(plan.target.relation), case when n.is_new then 'insert' else 'update' end,
-                    case when \(unsafe: plan.mayChangeKeys ? "n.is_new" : "true")
+                    case when \(unsafe: isKnown)
                          then ('[' || pg_catalog.string_agg(n.id, ',') || ']')::jsonb end, \(job)
                 from numbered n group by n.part, n.is_new
             )
-            select count(*) filter (where n.is_new), count(*) filter (where not n.is_new),
-                \(unsafe: counted)
-            from numbered n
             """
     }
 
@@ -124,6 +128,10 @@ struct MergeStatement {
     /// Where a trigger may drop rows, what is left over tells nothing: then those without a difference are
     /// counted as they are met.
     private var countsUnchanged: Bool { plan.policy.changesRows && plan.target.facts.hasTriggers }
+
+    private var counted: String {
+        countsUnchanged ? "pg_catalog.current_setting('bulkhead.unchanged')::bigint" : "null"
+    }
 
     private var counter: String {
         guard countsUnchanged else { return "" }

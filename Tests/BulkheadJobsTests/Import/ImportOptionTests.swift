@@ -126,7 +126,7 @@ import Testing
         "format => 'jsonl'", "format => 'xml'", "delimiter => ',,'", "delimiter => 'é'",
         "quote => ''",
         "null_text => array[null]::text[]", "skip => -1", "columns => '{}'", "map => '[]'",
-        "map => '{\"a\": 1}'", "key => '{}'", "on_conflict => 'update'", "max_rejects => -1",
+        "map => '{\"a\": 1}'", "key => '{}'", "on_conflict => 'merge'", "max_rejects => -1",
         "batch => 0", "batch => 1000001", "queue => ''", "max_attempts => 0",
     ]
 
@@ -145,7 +145,7 @@ import Testing
     static let wrongArguments = [
         "\"batch\": 0", "\"batch\": -5", "\"skip\": -1", "\"max_rejects\": -1", "\"columns\": []",
         "\"key\": []", "\"unheard_of\": 1", "\"format\": \"jsonl\"", "\"delimiter\": \",,\"",
-        "\"on_conflict\": \"replace\"", "\"files\": []", "\"batch\": \"many\"",
+        "\"on_conflict\": \"merge\"", "\"files\": []", "\"batch\": \"many\"",
         "\"delimiter\": \"\\\"\"",
         "\"files\": [\"\"]", "\"skip\": 9999999999999999999999",
     ]
