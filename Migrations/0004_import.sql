@@ -28,10 +28,23 @@ create function bulkhead.import_args(
 ) returns jsonb
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
+    -- What the names of the files say where the caller does not.
+    implied text[] := case when format is null then array(
+        select distinct case when f ~* '\.tsv(\.gz)?$' then 'tsv'
+            when f ~* '\.(jsonl|ndjson)(\.gz)?$' then 'jsonl' else 'csv' end
+        from unnest(files) f order by 1) end;
     wrong text := case
         when coalesce(cardinality(files), 0) = 0 then 'files is empty: name at least one file'
         when array_position(files, null) is not null or '' = any (files) then 'files holds an empty name'
-        when format not in ('csv', 'tsv') then 'format must be csv or tsv, not ' || format
+        when format not in ('csv', 'tsv', 'jsonl') then 'format must be csv, tsv or jsonl, not ' || format
+        when cardinality(implied) > 1 then 'the names of the files tell of several formats ('
+            || array_to_string(implied, ', ') || '): say format, or import them one by one'
+        when coalesce(format, implied[1]) = 'jsonl' and num_nonnulls(delimiter, quote, escape, null_text, header, columns) > 0
+            then concat_ws(', ', case when delimiter is not null then 'delimiter' end,
+                case when quote is not null then 'quote' end, case when escape is not null then 'escape' end,
+                case when null_text is not null then 'null_text' end, case when header is not null then 'header' end,
+                case when columns is not null then 'columns' end)
+                || ': for delimited text only, and the files are JSON lines: leave it out, or say format'
         when octet_length(delimiter) <> 1 then 'delimiter must be one single-byte character'
         when octet_length(quote) <> 1 then 'quote must be one single-byte character'
         when octet_length(escape) <> 1 then 'escape must be one single-byte character'
@@ -52,7 +65,7 @@ begin
         raise exception '%', wrong using errcode = '22023';
     end if;
     return jsonb_strip_nulls(jsonb_build_object(
-        'table_name', table_name, 'files', files, 'format', format, 'delimiter', delimiter,
+        'table_name', table_name, 'files', files, 'format', coalesce(format, nullif(implied[1], 'csv')), 'delimiter', delimiter,
         'quote', quote, 'escape', escape, 'null_text', null_text, 'skip', skip, 'header', header,
         'columns', columns, 'map', map, 'key', key, 'on_conflict', on_conflict,
         'max_rejects', max_rejects, 'batch', batch));

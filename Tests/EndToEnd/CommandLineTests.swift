@@ -54,7 +54,8 @@ import Testing
         try await Workplace.with { place in
             try await place.database.run("create table t (id int primary key)")
             for words in [
-                ["--format", "jsonl"], ["--on-conflict", "update"], ["--delimiter", ",,"],
+                ["--format", "xml"], ["--format", "jsonl", "--quote", "'"],
+                ["--on-conflict", "update"], ["--delimiter", ",,"],
                 ["--run-at", "soon"], ["--in", "a while"], ["--queue", ""],
             ] {
                 let result = try await place.program.run(["import", "t", "f.csv"] + words)

@@ -12,7 +12,7 @@ enum ImportVerb: Verb {
             .value(
                 "--format",
                 "FORMAT",
-                "csv or tsv (csv; tsv for names that end in .tsv or .tsv.gz)"
+                "csv, tsv or jsonl (by the names: .tsv, .jsonl, .ndjson, also with .gz; else csv)"
             ),
             .value("--delimiter", "C", "between fields (a comma; a tab for tsv)"),
             .value("--quote", "C", "around fields (\")"),
@@ -63,10 +63,10 @@ enum ImportVerb: Verb {
     private static func statement(_ arguments: Arguments, table: String, files: [String]) throws
         -> SQL
     {
-        let format = try arguments.text("--format") ?? impliedFormat(files)
         let enqueue = try EnqueueOptions(arguments)
         return """
-            select bulkhead.import(\(table)::text, \(files.map(absolute))::text[], format => \(format),
+            select bulkhead.import(\(table)::text, \(files.map(absolute))::text[],
+                format => \(arguments.text("--format")),
                 delimiter => \(arguments.text("--delimiter")), quote => \(arguments.text("--quote")),
                 escape => \(arguments.text("--escape")), null_text => \(arguments.texts("--null")),
                 skip => \(try arguments.number("--skip", in: 0...Int(Int32.max))),
@@ -84,17 +84,6 @@ enum ImportVerb: Verb {
     /// The daemon does not know in which directory the command was typed.
     private static func absolute(_ file: String) -> String {
         file.hasPrefix("/") ? file : FileManager.default.currentDirectoryPath + "/" + file
-    }
-
-    private static func impliedFormat(_ files: [String]) throws -> String? {
-        let isTSV = files.map { $0.lowercased() }.map {
-            $0.hasSuffix(".tsv") || $0.hasSuffix(".tsv.gz")
-        }
-        if isTSV.allSatisfy({ $0 }) { return "tsv" }
-        if isTSV.contains(true) {
-            throw UsageError("some files are .tsv and some are not: say --format")
-        }
-        return nil
     }
 
     private static func map(_ arguments: Arguments) throws -> JSONText? {

@@ -49,7 +49,9 @@ struct BatchLoader {
             file: file,
             allowed: rejectsLeft
         )
-        if plan.isDirect, !outcome.hasTooMany, !batch.rows.isEmpty, try loadDirectly() {
+        if plan.isDirect, !batch.hasMissing, !outcome.hasTooMany, !batch.rows.isEmpty,
+            try loadDirectly()
+        {
             outcome.inserted = batch.rows.count
             return outcome
         }

@@ -20,7 +20,7 @@ struct ImportArguments: Decodable {
     var batch: Int?
 
     enum Format: String, Decodable {
-        case csv, tsv
+        case csv, tsv, jsonl
     }
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
@@ -59,13 +59,43 @@ struct ImportArguments: Decodable {
         if key?.isEmpty == true { return "key is empty: leave it out to take the primary key" }
         if skip.map({ $0 < 0 }) == true { return "skip must not be negative" }
         if maxRejects.map({ $0 < 0 }) == true { return "max_rejects must not be negative" }
+        if isJSON, let option = textOptions.first {
+            return "\(option) is for delimited text, and the files are JSON lines: leave it out"
+        }
         if batch.map({ !(1...1_000_000).contains($0) }) == true {
             return "batch must be between 1 and 1000000"
         }
         return nil
     }
 
-    /// How the files are written.
+    var isJSON: Bool { format == .jsonl }
+
+    /// Whether the files name their columns in a line of their own.
+    var hasHeader: Bool { !isJSON && header ?? true }
+
+    /// What `map` says, in an order of its own.
+    var renames: [ColumnRename] {
+        (map ?? [:]).sorted { $0.key < $1.key }.map {
+            ColumnRename($0.key, to: $0.value.isEmpty ? nil : $0.value)
+        }
+    }
+
+    /// Those given of the arguments that only delimited text has.
+    private var textOptions: [String] {
+        [
+            ("delimiter", delimiter != nil), ("quote", quote != nil), ("escape", escape != nil),
+            ("null_text", nullText != nil), ("header", header != nil), ("columns", columns != nil),
+        ].filter(\.1).map(\.0)
+    }
+
+    /// How the records of the files are found.
+    ///
+    /// - Throws: `JobFailure`.
+    func fileFormat() throws -> FileFormat {
+        FileFormat(layout: isJSON ? .lines : .fields(try dialect()))
+    }
+
+    /// How delimited text is written.
     ///
     /// - Throws: `JobFailure`.
     func dialect() throws -> TextDialect {

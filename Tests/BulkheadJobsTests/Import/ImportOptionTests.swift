@@ -123,7 +123,9 @@ import Testing
     }
 
     static let wrongOptions = [
-        "format => 'jsonl'", "format => 'xml'", "delimiter => ',,'", "delimiter => 'é'",
+        "format => 'jsonl', delimiter => ','", "format => 'xml'",
+        "format => 'jsonl', header => true", "format => 'jsonl', columns => array['id']",
+        "delimiter => ',,'", "delimiter => 'é'",
         "quote => ''",
         "null_text => array[null]::text[]", "skip => -1", "columns => '{}'", "map => '[]'",
         "map => '{\"a\": 1}'", "key => '{}'", "on_conflict => 'update'", "max_rejects => -1",
@@ -144,7 +146,8 @@ import Testing
 
     static let wrongArguments = [
         "\"batch\": 0", "\"batch\": -5", "\"skip\": -1", "\"max_rejects\": -1", "\"columns\": []",
-        "\"key\": []", "\"unheard_of\": 1", "\"format\": \"jsonl\"", "\"delimiter\": \",,\"",
+        "\"key\": []", "\"unheard_of\": 1", "\"format\": \"jsonl\", \"quote\": \"'\"",
+        "\"delimiter\": \",,\"",
         "\"on_conflict\": \"replace\"", "\"files\": []", "\"batch\": \"many\"",
         "\"delimiter\": \"\\\"\"",
         "\"files\": [\"\"]", "\"skip\": 9999999999999999999999",

@@ -4,18 +4,30 @@ struct RecordProblem: Error, Sendable, Equatable {
     let field: Int?
     let sqlstate: String
     let message: String
+    /// The column that is to blame, where the record names its columns itself.
+    let column: String?
+    /// What the record says there.
+    let value: [UInt8]?
 
-    init(field: Int? = nil, sqlstate: String, message: String) {
+    init(
+        field: Int? = nil,
+        column: String? = nil,
+        value: [UInt8]? = nil,
+        sqlstate: String,
+        message: String
+    ) {
         self.field = field
+        self.column = column
+        self.value = value
         self.sqlstate = sqlstate
         self.message = message
     }
 }
 
 extension RecordProblem {
-    private static let badCopyFormat = "22P04"
-    private static let notInRepertoire = "22021"
-    private static let limitExceeded = "54000"
+    static let badCopyFormat = "22P04"
+    static let notInRepertoire = "22021"
+    static let limitExceeded = "54000"
 
     init(_ flaw: RecordFlaw) {
         switch flaw {
