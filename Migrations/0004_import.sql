@@ -155,8 +155,9 @@ declare
     present bigint;
 begin
     -- A column may take more than its sequence can give: then there is nothing left to collide with.
+    -- NULL, where no row has a value, is not the least of anything.
     select s.seqincrement, floor(least(value, s.seqmax)) into step, target
-    from pg_sequence s where s.seqrelid = sequence;
+    from pg_sequence s where s.seqrelid = sequence and value is not null;
     if target is null or step < 0 then
         return;
     end if;
