@@ -24,7 +24,8 @@ create function bulkhead.import_args(
     table_name text,
     files text[],
     format text, delimiter text, quote text, escape text, null_text text[], skip int, header boolean,
-    columns text[], map jsonb, key text[], on_conflict text, max_rejects bigint, batch int
+    columns text[], map jsonb, key text[], on_conflict text, max_rejects bigint, batch int,
+    encoding text, max_row_bytes int
 ) returns jsonb
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -59,6 +60,9 @@ declare
         when on_conflict not in ('error', 'skip') then 'on_conflict must be error or skip, not ' || on_conflict
         when max_rejects < 0 then 'max_rejects must not be negative'
         when batch not between 1 and 1000000 then 'batch must be between 1 and 1000000'
+        -- Which names there are, only the daemon's system knows.
+        when encoding !~ '^[A-Za-z0-9][A-Za-z0-9_.:-]*$' then 'encoding is no name of an encoding: ' || encoding
+        when max_row_bytes not between 1 and 1073741824 then 'max_row_bytes must be between 1 and 1073741824'
     end;
 begin
     if wrong is not null then
@@ -68,7 +72,7 @@ begin
         'table_name', table_name, 'files', files, 'format', coalesce(format, nullif(implied[1], 'csv')), 'delimiter', delimiter,
         'quote', quote, 'escape', escape, 'null_text', null_text, 'skip', skip, 'header', header,
         'columns', columns, 'map', map, 'key', key, 'on_conflict', on_conflict,
-        'max_rejects', max_rejects, 'batch', batch));
+        'max_rejects', max_rejects, 'batch', batch, 'encoding', encoding, 'max_row_bytes', max_row_bytes));
 end $$;
 
 create function bulkhead.import(
@@ -87,6 +91,8 @@ create function bulkhead.import(
     on_conflict text default null,
     max_rejects bigint default null,
     batch int default null,
+    encoding text default null,
+    max_row_bytes int default null,
     queue text default 'default',
     priority int default 0,
     run_at timestamptz default null,
@@ -102,12 +108,12 @@ language sql as $$
         'import',
         bulkhead.import_args(
             bulkhead.resolve_table(table_name), files, format, delimiter, quote, escape, null_text, skip,
-            header, columns, map, key, on_conflict, max_rejects, batch),
+            header, columns, map, key, on_conflict, max_rejects, batch, encoding, max_row_bytes),
         queue, priority, run_at, run_in, max_attempts, unique_key, tags, host, notify)
 $$;
 comment on function bulkhead.import(
     text, text[], text, text, text, text, text[], int, boolean, text[], jsonb, text[], text, bigint, int,
-    text, int, timestamptz, interval, int, text, text[], text, boolean) is
+    text, int, text, int, timestamptz, interval, int, text, text[], text, boolean) is
     'Enqueues an import of files into a table and returns the job''s id';
 
 -- The same for one file and one null text, so that plain literals do.
@@ -127,6 +133,8 @@ create function bulkhead.import(
     on_conflict text default null,
     max_rejects bigint default null,
     batch int default null,
+    encoding text default null,
+    max_row_bytes int default null,
     queue text default 'default',
     priority int default 0,
     run_at timestamptz default null,
@@ -141,7 +149,7 @@ language sql as $$
     select bulkhead.import(
         table_name, array[files], format, delimiter, quote, escape,
         case when null_text is not null then array[null_text] end, skip, header, columns, map, key,
-        on_conflict, max_rejects, batch, queue, priority, run_at, run_in, max_attempts, unique_key, tags,
+        on_conflict, max_rejects, batch, encoding, max_row_bytes, queue, priority, run_at, run_in, max_attempts, unique_key, tags,
         host, notify)
 $$;
 

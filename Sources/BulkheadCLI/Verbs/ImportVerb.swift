@@ -22,6 +22,11 @@ enum ImportVerb: Verb {
                 "inside quotes, before the quote or itself; else a doubled quote is one"
             ),
             .value("--null", "TEXT", "an unquoted field that means NULL (empty)", repeats: true),
+            .value(
+                "--encoding",
+                "NAME",
+                "of the files, as PostgreSQL or iconv names it (UTF-8; UTF-16 by its mark)"
+            ),
             .value("--skip", "N", "physical lines before the header"),
             .flag("--no-header", "the first line is data"),
             .value(
@@ -38,6 +43,11 @@ enum ImportVerb: Verb {
             .value("--key", "A,B", "the columns that decide a conflict (the primary key)"),
             .value("--on-conflict", "POLICY", "error: fail; skip: keep the stored row (error)"),
             .value("--max-rejects", "N", "bad rows to put aside before the job fails (0)"),
+            .value(
+                "--max-row-bytes",
+                "N",
+                "a longer row is a bad one (67108864)"
+            ),
             .value("--batch", "N", "rows in a batch (chosen so that one takes 250 ms)"),
         ] + Option.enqueue
     static let example = "bulkhead import public.flights flights.csv.gz --null NA --wait"
@@ -75,6 +85,8 @@ enum ImportVerb: Verb {
                 key => \(try arguments.list("--key")), on_conflict => \(arguments.text("--on-conflict")),
                 max_rejects => \(try arguments.number("--max-rejects", in: 0...Int.max)),
                 batch => \(try arguments.number("--batch", in: 1...1_000_000)),
+                encoding => \(arguments.text("--encoding")),
+                max_row_bytes => \(try arguments.number("--max-row-bytes", in: 1...1 << 30)),
                 queue => \(enqueue.queue), priority => \(enqueue.priority), run_at => \(enqueue.runAt),
                 run_in => \(enqueue.runIn), max_attempts => \(enqueue.maxAttempts),
                 unique_key => \(enqueue.uniqueKey), tags => \(enqueue.tags), host => \(enqueue.host))

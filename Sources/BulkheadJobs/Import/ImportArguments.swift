@@ -18,6 +18,8 @@ struct ImportArguments: Decodable {
     var onConflict: MergePolicy?
     var maxRejects: Int64?
     var batch: Int?
+    var encoding: String?
+    var maxRowBytes: Int?
 
     enum Format: String, Decodable {
         case csv, tsv, jsonl
@@ -30,7 +32,8 @@ struct ImportArguments: Decodable {
         case skip, header, columns, map, key
         case onConflict = "on_conflict"
         case maxRejects = "max_rejects"
-        case batch
+        case batch, encoding
+        case maxRowBytes = "max_row_bytes"
     }
 
     /// Reads the args of a job; an argument that is unknown is refused, never ignored.
@@ -65,6 +68,9 @@ struct ImportArguments: Decodable {
         if batch.map({ !(1...1_000_000).contains($0) }) == true {
             return "batch must be between 1 and 1000000"
         }
+        if maxRowBytes.map({ !ReadLimits.records.contains($0) }) == true {
+            return "max_row_bytes must be between 1 and \(ReadLimits.records.upperBound)"
+        }
         return nil
     }
 
@@ -92,7 +98,15 @@ struct ImportArguments: Decodable {
     ///
     /// - Throws: `JobFailure`.
     func fileFormat() throws -> FileFormat {
-        FileFormat(layout: isJSON ? .lines : .fields(try dialect()))
+        var format = FileFormat(layout: isJSON ? .lines : .fields(try dialect()))
+        if let encoding {
+            guard let known = TextEncoding(encoding) else {
+                throw JobFailure("encoding is no name of an encoding: \(Quoted(encoding))")
+            }
+            format.encoding = known
+        }
+        if let maxRowBytes { format.limits.record = maxRowBytes }
+        return format
     }
 
     /// How delimited text is written.

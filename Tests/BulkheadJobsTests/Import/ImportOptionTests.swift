@@ -129,7 +129,8 @@ import Testing
         "quote => ''",
         "null_text => array[null]::text[]", "skip => -1", "columns => '{}'", "map => '[]'",
         "map => '{\"a\": 1}'", "key => '{}'", "on_conflict => 'update'", "max_rejects => -1",
-        "batch => 0", "batch => 1000001", "queue => ''", "max_attempts => 0",
+        "batch => 0", "batch => 1000001", "encoding => 'a b'", "max_row_bytes => 0",
+        "max_row_bytes => 2000000000", "queue => ''", "max_attempts => 0",
     ]
 
     @Test func aWrongOptionIsRefusedWhenTheJobIsAdded() async throws {
@@ -145,6 +146,7 @@ import Testing
     }
 
     static let wrongArguments = [
+        "\"max_row_bytes\": 0", "\"encoding\": \"a//b\"", "\"encoding\": \"nowhere\"",
         "\"batch\": 0", "\"batch\": -5", "\"skip\": -1", "\"max_rejects\": -1", "\"columns\": []",
         "\"key\": []", "\"unheard_of\": 1", "\"format\": \"jsonl\", \"quote\": \"'\"",
         "\"delimiter\": \",,\"",

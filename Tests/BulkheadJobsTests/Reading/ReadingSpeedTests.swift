@@ -3,8 +3,9 @@ import Testing
 
 @testable import BulkheadJobs
 
-/// How fast files are read and written as rows, without a server: `BULKHEAD_READ_MIB=200` says how much
-/// of each format. Only a release build tells anything.
+/// How fast files are read and written as rows, without a server.
+///
+/// `BULKHEAD_READ_MIB=200` says how much of each format; only a release build tells anything.
 @Suite struct ReadingSpeedTests {
     private static let mebibytes =
         ProcessInfo.processInfo.environment["BULKHEAD_READ_MIB"].flatMap(Int.init) ?? 0

@@ -40,7 +40,7 @@ extension RecordProblem {
         case .tooLong(let limit):
             self.init(
                 sqlstate: Self.limitExceeded,
-                message: "record longer than \(limit) bytes"
+                message: "record longer than \(limit) bytes, the most that --max-row-bytes allows"
             )
         case .tooManyFields(let limit):
             self.init(
@@ -66,11 +66,13 @@ extension RecordProblem {
     }
 
     static func invalidBytes(field: Int?, offset: Int, byte: UInt8) -> RecordProblem {
-        let hex = (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        // It also stands for what a converter could not make anything of.
+        let isKnown = byte != 0xFF
+        let hex = isKnown ? ": 0x" + String(byte, radix: 16) : ""
         return RecordProblem(
             field: field,
             sqlstate: notInRepertoire,
-            message: "invalid in the file's encoding: 0x\(hex) at offset \(offset) of the record"
+            message: "invalid in the file's encoding\(hex) at offset \(offset) of the record"
         )
     }
 }
