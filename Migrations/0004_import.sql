@@ -24,14 +24,28 @@ create function bulkhead.import_args(
     table_name text,
     files text[],
     format text, delimiter text, quote text, escape text, null_text text[], skip int, header boolean,
-    columns text[], map jsonb, key text[], on_conflict text, max_rejects bigint, batch int
+    columns text[], map jsonb, key text[], on_conflict text, max_rejects bigint, batch int,
+    encoding text, max_row_bytes int
 ) returns jsonb
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
+    -- What the names of the files say where the caller does not.
+    implied text[] := case when format is null then array(
+        select distinct case when f ~* '\.tsv(\.gz)?$' then 'tsv'
+            when f ~* '\.(jsonl|ndjson)(\.gz)?$' then 'jsonl' else 'csv' end
+        from unnest(files) f order by 1) end;
     wrong text := case
         when coalesce(cardinality(files), 0) = 0 then 'files is empty: name at least one file'
         when array_position(files, null) is not null or '' = any (files) then 'files holds an empty name'
-        when format not in ('csv', 'tsv') then 'format must be csv or tsv, not ' || format
+        when format not in ('csv', 'tsv', 'jsonl') then 'format must be csv, tsv or jsonl, not ' || format
+        when cardinality(implied) > 1 then 'the names of the files tell of several formats ('
+            || array_to_string(implied, ', ') || '): say format, or import them one by one'
+        when coalesce(format, implied[1]) = 'jsonl' and num_nonnulls(delimiter, quote, escape, null_text, header, columns) > 0
+            then concat_ws(', ', case when delimiter is not null then 'delimiter' end,
+                case when quote is not null then 'quote' end, case when escape is not null then 'escape' end,
+                case when null_text is not null then 'null_text' end, case when header is not null then 'header' end,
+                case when columns is not null then 'columns' end)
+                || ': for delimited text only, and the files are JSON lines: leave it out, or say format'
         when octet_length(delimiter) <> 1 then 'delimiter must be one single-byte character'
         when octet_length(quote) <> 1 then 'quote must be one single-byte character'
         when octet_length(escape) <> 1 then 'escape must be one single-byte character'
@@ -47,16 +61,19 @@ declare
             then 'on_conflict must be error, skip, fill, update or replace, not ' || on_conflict
         when max_rejects < 0 then 'max_rejects must not be negative'
         when batch not between 1 and 1000000 then 'batch must be between 1 and 1000000'
+        -- Which names there are, only the daemon's system knows.
+        when encoding !~ '^[A-Za-z0-9][A-Za-z0-9_.:-]*$' then 'encoding is no name of an encoding: ' || encoding
+        when max_row_bytes not between 1 and 1073741824 then 'max_row_bytes must be between 1 and 1073741824'
     end;
 begin
     if wrong is not null then
         raise exception '%', wrong using errcode = '22023';
     end if;
     return jsonb_strip_nulls(jsonb_build_object(
-        'table_name', table_name, 'files', files, 'format', format, 'delimiter', delimiter,
+        'table_name', table_name, 'files', files, 'format', coalesce(format, nullif(implied[1], 'csv')), 'delimiter', delimiter,
         'quote', quote, 'escape', escape, 'null_text', null_text, 'skip', skip, 'header', header,
         'columns', columns, 'map', map, 'key', key, 'on_conflict', on_conflict,
-        'max_rejects', max_rejects, 'batch', batch));
+        'max_rejects', max_rejects, 'batch', batch, 'encoding', encoding, 'max_row_bytes', max_row_bytes));
 end $$;
 
 create function bulkhead.import(
@@ -75,6 +92,8 @@ create function bulkhead.import(
     on_conflict text default null,
     max_rejects bigint default null,
     batch int default null,
+    encoding text default null,
+    max_row_bytes int default null,
     queue text default 'default',
     priority int default 0,
     run_at timestamptz default null,
@@ -90,12 +109,12 @@ language sql as $$
         'import',
         bulkhead.import_args(
             bulkhead.resolve_table(table_name), files, format, delimiter, quote, escape, null_text, skip,
-            header, columns, map, key, on_conflict, max_rejects, batch),
+            header, columns, map, key, on_conflict, max_rejects, batch, encoding, max_row_bytes),
         queue, priority, run_at, run_in, max_attempts, unique_key, tags, host, notify)
 $$;
 comment on function bulkhead.import(
     text, text[], text, text, text, text, text[], int, boolean, text[], jsonb, text[], text, bigint, int,
-    text, int, timestamptz, interval, int, text, text[], text, boolean) is
+    text, int, text, int, timestamptz, interval, int, text, text[], text, boolean) is
     'Enqueues an import of files into a table and returns the job''s id';
 
 -- The same for one file and one null text, so that plain literals do.
@@ -115,6 +134,8 @@ create function bulkhead.import(
     on_conflict text default null,
     max_rejects bigint default null,
     batch int default null,
+    encoding text default null,
+    max_row_bytes int default null,
     queue text default 'default',
     priority int default 0,
     run_at timestamptz default null,
@@ -129,7 +150,7 @@ language sql as $$
     select bulkhead.import(
         table_name, array[files], format, delimiter, quote, escape,
         case when null_text is not null then array[null_text] end, skip, header, columns, map, key,
-        on_conflict, max_rejects, batch, queue, priority, run_at, run_in, max_attempts, unique_key, tags,
+        on_conflict, max_rejects, batch, encoding, max_row_bytes, queue, priority, run_at, run_in, max_attempts, unique_key, tags,
         host, notify)
 $$;
 
@@ -143,8 +164,9 @@ declare
     present bigint;
 begin
     -- A column may take more than its sequence can give: then there is nothing left to collide with.
+    -- NULL, where no row has a value, is not the least of anything.
     select s.seqincrement, floor(least(value, s.seqmax)) into step, target
-    from pg_sequence s where s.seqrelid = sequence;
+    from pg_sequence s where s.seqrelid = sequence and value is not null;
     if target is null or step < 0 then
         return;
     end if;

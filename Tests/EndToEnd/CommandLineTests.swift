@@ -34,7 +34,6 @@ import Testing
                 (["worker", "--log-level", "loud"], "--log-level is one of"),
                 (["import", "t", "f", "--columns", "a,,b"], "--columns"),
                 (["import", "t", "f", "--map", "x"], "--map"),
-                (["import", "t", "f", "g.tsv"], "--format"),
                 (["import", "t", "f", "--run-at", "x", "--in", "y"], "not both"),
                 (["setup", "--check", "--remove"], "--check or --remove"),
                 (["setup", "--yes"], "--yes"),
@@ -54,7 +53,8 @@ import Testing
         try await Workplace.with { place in
             try await place.database.run("create table t (id int primary key)")
             for words in [
-                ["--format", "jsonl"], ["--on-conflict", "update"], ["--delimiter", ",,"],
+                ["--format", "xml"], ["g.tsv"], ["g.jsonl"], ["--format", "jsonl", "--quote", "'"],
+                ["--on-conflict", "update"], ["--delimiter", ",,"],
                 ["--run-at", "soon"], ["--in", "a while"], ["--queue", ""],
             ] {
                 let result = try await place.program.run(["import", "t", "f.csv"] + words)

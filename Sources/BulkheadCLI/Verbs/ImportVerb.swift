@@ -12,7 +12,7 @@ enum ImportVerb: Verb {
             .value(
                 "--format",
                 "FORMAT",
-                "csv or tsv (csv; tsv for names that end in .tsv or .tsv.gz)"
+                "csv, tsv or jsonl (by the names: .tsv, .jsonl, .ndjson, also with .gz; else csv)"
             ),
             .value("--delimiter", "C", "between fields (a comma; a tab for tsv)"),
             .value("--quote", "C", "around fields (\")"),
@@ -22,6 +22,11 @@ enum ImportVerb: Verb {
                 "inside quotes, before the quote or itself; else a doubled quote is one"
             ),
             .value("--null", "TEXT", "an unquoted field that means NULL (empty)", repeats: true),
+            .value(
+                "--encoding",
+                "NAME",
+                "of the files, as PostgreSQL or iconv names it (UTF-8; UTF-16 by its mark)"
+            ),
             .value("--skip", "N", "physical lines before the header"),
             .flag("--no-header", "the first line is data"),
             .value(
@@ -42,6 +47,11 @@ enum ImportVerb: Verb {
                 "error, skip, fill, update or replace the stored row (error)"
             ),
             .value("--max-rejects", "N", "bad rows to put aside before the job fails (0)"),
+            .value(
+                "--max-row-bytes",
+                "N",
+                "a longer row is a bad one (67108864)"
+            ),
             .value("--batch", "N", "rows in a batch (chosen so that one takes 250 ms)"),
         ] + Option.enqueue
     static let example = "bulkhead import public.flights flights.csv.gz --null NA --wait"
@@ -67,10 +77,10 @@ enum ImportVerb: Verb {
     private static func statement(_ arguments: Arguments, table: String, files: [String]) throws
         -> SQL
     {
-        let format = try arguments.text("--format") ?? impliedFormat(files)
         let enqueue = try EnqueueOptions(arguments)
         return """
-            select bulkhead.import(\(table)::text, \(files.map(absolute))::text[], format => \(format),
+            select bulkhead.import(\(table)::text, \(files.map(absolute))::text[],
+                format => \(arguments.text("--format")),
                 delimiter => \(arguments.text("--delimiter")), quote => \(arguments.text("--quote")),
                 escape => \(arguments.text("--escape")), null_text => \(arguments.texts("--null")),
                 skip => \(try arguments.number("--skip", in: 0...Int(Int32.max))),
@@ -79,6 +89,8 @@ enum ImportVerb: Verb {
                 key => \(try arguments.list("--key")), on_conflict => \(arguments.text("--on-conflict")),
                 max_rejects => \(try arguments.number("--max-rejects", in: 0...Int.max)),
                 batch => \(try arguments.number("--batch", in: 1...1_000_000)),
+                encoding => \(arguments.text("--encoding")),
+                max_row_bytes => \(try arguments.number("--max-row-bytes", in: 1...1 << 30)),
                 queue => \(enqueue.queue), priority => \(enqueue.priority), run_at => \(enqueue.runAt),
                 run_in => \(enqueue.runIn), max_attempts => \(enqueue.maxAttempts),
                 unique_key => \(enqueue.uniqueKey), tags => \(enqueue.tags), host => \(enqueue.host))
@@ -88,17 +100,6 @@ enum ImportVerb: Verb {
     /// The daemon does not know in which directory the command was typed.
     private static func absolute(_ file: String) -> String {
         file.hasPrefix("/") ? file : FileManager.default.currentDirectoryPath + "/" + file
-    }
-
-    private static func impliedFormat(_ files: [String]) throws -> String? {
-        let isTSV = files.map { $0.lowercased() }.map {
-            $0.hasSuffix(".tsv") || $0.hasSuffix(".tsv.gz")
-        }
-        if isTSV.allSatisfy({ $0 }) { return "tsv" }
-        if isTSV.contains(true) {
-            throw UsageError("some files are .tsv and some are not: say --format")
-        }
-        return nil
     }
 
     private static func map(_ arguments: Arguments) throws -> JSONText? {

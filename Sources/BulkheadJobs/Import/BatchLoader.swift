@@ -52,8 +52,8 @@ struct BatchLoader {
             file: file,
             allowed: rejectsLeft
         )
-        if plan.isDirect, experience.goesDirectly, !outcome.hasTooMany, !batch.rows.isEmpty,
-            try loadDirectly()
+        if plan.isDirect, !batch.hasMissing, experience.goesDirectly, !outcome.hasTooMany,
+            !batch.rows.isEmpty, try loadDirectly()
         {
             outcome.merged.inserted = batch.rows.count
             return outcome

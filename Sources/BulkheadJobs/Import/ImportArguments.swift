@@ -18,9 +18,11 @@ struct ImportArguments: Decodable {
     var onConflict: MergePolicy?
     var maxRejects: Int64?
     var batch: Int?
+    var encoding: String?
+    var maxRowBytes: Int?
 
     enum Format: String, Decodable {
-        case csv, tsv
+        case csv, tsv, jsonl
     }
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
@@ -30,7 +32,8 @@ struct ImportArguments: Decodable {
         case skip, header, columns, map, key
         case onConflict = "on_conflict"
         case maxRejects = "max_rejects"
-        case batch
+        case batch, encoding
+        case maxRowBytes = "max_row_bytes"
     }
 
     /// Reads the args of a job; an argument that is unknown is refused, never ignored.
@@ -59,13 +62,54 @@ struct ImportArguments: Decodable {
         if key?.isEmpty == true { return "key is empty: leave it out to take the primary key" }
         if skip.map({ $0 < 0 }) == true { return "skip must not be negative" }
         if maxRejects.map({ $0 < 0 }) == true { return "max_rejects must not be negative" }
+        if isJSON, let option = textOptions.first {
+            return "\(option) is for delimited text, and the files are JSON lines: leave it out"
+        }
         if batch.map({ !(1...1_000_000).contains($0) }) == true {
             return "batch must be between 1 and 1000000"
+        }
+        if maxRowBytes.map({ !ReadLimits.records.contains($0) }) == true {
+            return "max_row_bytes must be between 1 and \(ReadLimits.records.upperBound)"
         }
         return nil
     }
 
-    /// How the files are written.
+    var isJSON: Bool { format == .jsonl }
+
+    /// Whether the files name their columns in a line of their own.
+    var hasHeader: Bool { !isJSON && header ?? true }
+
+    /// What `map` says, in an order of its own.
+    var renames: [ColumnRename] {
+        (map ?? [:]).sorted { $0.key < $1.key }.map {
+            ColumnRename($0.key, to: $0.value.isEmpty ? nil : $0.value)
+        }
+    }
+
+    /// Those given of the arguments that only delimited text has.
+    private var textOptions: [String] {
+        [
+            ("delimiter", delimiter != nil), ("quote", quote != nil), ("escape", escape != nil),
+            ("null_text", nullText != nil), ("header", header != nil), ("columns", columns != nil),
+        ].filter(\.1).map(\.0)
+    }
+
+    /// How the records of the files are found.
+    ///
+    /// - Throws: `JobFailure`.
+    func fileFormat() throws -> FileFormat {
+        var format = FileFormat(layout: isJSON ? .lines : .fields(try dialect()))
+        if let encoding {
+            guard let known = TextEncoding(encoding) else {
+                throw JobFailure("encoding is no name of an encoding: \(Quoted(encoding))")
+            }
+            format.encoding = known
+        }
+        if let maxRowBytes { format.limits.record = maxRowBytes }
+        return format
+    }
+
+    /// How delimited text is written.
     ///
     /// - Throws: `JobFailure`.
     func dialect() throws -> TextDialect {

@@ -62,11 +62,7 @@ struct ImportPlan {
             && !facts.hasRules
             && !facts.hasRowSecurity && columns.allSatisfy { $0.sequence == nil }
         layout = ImportReader.Layout(
-            encoder: CopyTextEncoder(
-                dialect: try arguments.dialect(),
-                columns: mapping.fields,
-                fieldCount: mapping.fieldCount
-            ),
+            encoder: try Self.encoder(target, arguments, mapping, connection),
             fieldNames: Self.fieldNames(mapping, names),
             feedKey: isDirect && !target.primaryKey.isEmpty ? feedKey : nil
         )
@@ -82,14 +78,30 @@ struct ImportPlan {
         let table = target.columns.map {
             TableColumn($0.name, isRequired: $0.isRequired, isGenerated: $0.refusal != nil)
         }
-        let renames = (arguments.map ?? [:]).sorted { $0.key < $1.key }.map {
-            ColumnRename($0.key, to: $0.value.isEmpty ? nil : $0.value)
-        }
         do {
-            return try ColumnMapping(names: names, renames: renames, table: table)
+            guard !arguments.isJSON else {
+                return try ColumnMapping(names: nil, table: target.tableForJSON)
+            }
+            return try ColumnMapping(names: names, renames: arguments.renames, table: table)
         } catch {
             throw JobFailure("\(target.name): \(error)")
         }
+    }
+
+    private static func encoder(
+        _ target: ImportTarget,
+        _ arguments: ImportArguments,
+        _ mapping: ColumnMapping,
+        _ connection: Connection
+    ) throws -> any RowEncoder {
+        guard !arguments.isJSON else {
+            return try target.jsonEncoder(mapping.columns, arguments.renames, connection)
+        }
+        return CopyTextEncoder(
+            dialect: try arguments.dialect(),
+            columns: mapping.fields,
+            fieldCount: mapping.fieldCount
+        )
     }
 
     /// What the role needs, looked at before the first row.

@@ -6,13 +6,13 @@ actor ImportReader {
     nonisolated let unownedExecutor: UnownedSerialExecutor
 
     private let file: OpenFile
-    private let dialect: TextDialect
+    private let format: FileFormat
     private var layout: Layout?
     private var reader: RecordReader?
 
     /// How the file's records become rows.
     struct Layout: Sendable {
-        let encoder: CopyTextEncoder
+        let encoder: any RowEncoder
         /// The names of the file's fields, for rejects.
         let fieldNames: [String]
         /// Writes keys for the feed, where the file alone can tell them.
@@ -21,9 +21,9 @@ actor ImportReader {
 
     private static let idsInOne = 10_000
 
-    init(file: OpenFile, dialect: TextDialect) {
+    init(file: OpenFile, format: FileFormat) {
         self.file = file
-        self.dialect = dialect
+        self.format = format
         thread = ExecutorThread(name: "bulkhead-reader")
         unownedExecutor = thread.asUnownedSerialExecutor()
     }
@@ -40,7 +40,7 @@ actor ImportReader {
     /// - Returns: The header's names; nil without a header.
     /// - Throws: `ReadError`.
     func open(skip: Int, hasHeader: Bool) throws -> [String]? {
-        let reader = RecordReader(try file.source(), dialect: dialect)
+        let reader = try format.reader(of: file)
         try reader.skipLines(skip)
         let names = hasHeader ? try reader.readHeader() : nil
         self.reader = reader
@@ -51,7 +51,7 @@ actor ImportReader {
     func start(_ layout: Layout, from position: ReadPosition) throws {
         self.layout = layout
         guard position != .start else { return }
-        reader = RecordReader(try file.source(), dialect: dialect, from: position)
+        reader = try format.reader(of: file, from: position)
     }
 
     /// Reads the next batch while the caller does something else.
@@ -63,7 +63,18 @@ actor ImportReader {
     }
 
     private func read(rows: Int, bytes: Int) throws -> ParsedBatch {
-        guard let layout, let reader else { return ParsedBatch() }
+        guard let layout else { return ParsedBatch() }
+        return try read(rows: rows, bytes: bytes, layout, layout.encoder)
+    }
+
+    private func read<Encoder: RowEncoder>(
+        rows: Int,
+        bytes: Int,
+        _ layout: Layout,
+        _ encoder: Encoder
+    ) throws -> ParsedBatch {
+        guard let reader else { return ParsedBatch() }
+        var encoder = encoder
         var batch = ParsedBatch(rows: rows, bytes: bytes)
         var ids = IDs(key: layout.feedKey)
         while batch.count < rows, batch.raw.count < bytes {
@@ -72,7 +83,12 @@ actor ImportReader {
                 batch.isLast = true
                 break
             }
-            append(record, layout, &ids, to: &batch)
+            if let problem = encoder.encode(record, into: &batch.text) {
+                batch.rejects.append(reject(record, problem, layout.fieldNames, encoder))
+                continue
+            }
+            batch.append(record, missing: encoder.missing)
+            ids.append(record, encoder)
         }
         batch.ids = ids.finished()
         batch.end = reader.position
@@ -80,32 +96,11 @@ actor ImportReader {
         return batch
     }
 
-    private func append(
-        _ record: borrowing Record,
-        _ layout: Layout,
-        _ ids: inout IDs,
-        to batch: inout ParsedBatch
-    ) {
-        if let problem = layout.encoder.encode(record, into: &batch.text) {
-            batch.rejects.append(reject(record, problem, layout.fieldNames))
-            return
-        }
-        batch.raw += record.bytes
-        batch.rows.append(
-            ParsedBatch.Row(
-                line: record.line,
-                offset: record.offset,
-                textEnd: batch.text.count,
-                rawEnd: batch.raw.count
-            )
-        )
-        ids.append(record, in: dialect)
-    }
-
     private func reject(
         _ record: borrowing Record,
         _ problem: RecordProblem,
-        _ names: [String]
+        _ names: [String],
+        _ encoder: some RowEncoder
     ) -> Reject {
         let field = problem.field.map { $0 - 1 }
         let name = field.flatMap { names.indices.contains($0) ? names[$0] : nil }
@@ -113,8 +108,8 @@ actor ImportReader {
             file: file.name,
             line: record.line,
             offset: record.offset,
-            columnName: name,
-            value: field.flatMap { record.value(at: $0, in: dialect) },
+            columnName: problem.column ?? name,
+            value: problem.value ?? field.flatMap { encoder.value(at: $0, of: record) },
             sqlstate: problem.sqlstate,
             message: problem.message,
             raw: record.bytes
@@ -133,19 +128,16 @@ actor ImportReader {
             isComplete = key != nil
         }
 
-        mutating func append(_ record: borrowing Record, in dialect: TextDialect) {
+        mutating func append(_ record: borrowing Record, _ encoder: some RowEncoder) {
             guard isComplete, let key else { return }
             if inLast == ImportReader.idsInOne {
                 close()
                 lists.append([UInt8(ascii: "[")])
                 inLast = 0
             }
-            isComplete = key.append(
-                record,
-                in: dialect,
-                isFirst: inLast == 0,
-                to: &lists[lists.count - 1]
-            )
+            isComplete = key.append(isFirst: inLast == 0, to: &lists[lists.count - 1]) {
+                encoder.value(at: $0, of: record)
+            }
             inLast += 1
         }
 

@@ -5,7 +5,7 @@ internal import Postgres
 final class ImportRun {
     private let context: JobContext
     private let arguments: ImportArguments
-    private let dialect: TextDialect
+    private let format: FileFormat
     private let files: [OpenFile]
     private let batchBytes: Int
     private var sizer: BatchSizer
@@ -17,7 +17,7 @@ final class ImportRun {
         self.context = context
         self.batchBytes = batchBytes
         arguments = try ImportArguments(context.job.args)
-        dialect = try arguments.dialect()
+        format = try arguments.fileFormat()
         files = try arguments.files.map { name in try root.open(name) }
         sizer = BatchSizer(fixed: arguments.batch)
         progress = try ImportProgress(context.progress)
@@ -69,10 +69,10 @@ final class ImportRun {
                 position: "\(file.name) line \(checkpoint.position.line)"
             )
         }
-        let reader = ImportReader(file: file, dialect: dialect)
+        let reader = ImportReader(file: file, format: format)
         let header = try await reader.open(
             skip: arguments.skip ?? 0,
-            hasHeader: arguments.header ?? true
+            hasHeader: arguments.hasHeader
         )
         let names = arguments.columns ?? header
         let plan = try await context.read { connection in

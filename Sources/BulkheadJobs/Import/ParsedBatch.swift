@@ -5,6 +5,8 @@ struct ParsedBatch: Sendable {
     /// The good rows as they stand in the file, without line ends.
     var raw: [UInt8] = []
     var rows: [Row] = []
+    /// Whether any good row says nothing of a column.
+    var hasMissing = false
     /// Rows that could not even be read.
     var rejects: [Reject] = []
     /// JSON arrays of the good rows' keys, 10,000 at most in each; nil when the server must be asked.
@@ -22,6 +24,8 @@ struct ParsedBatch: Sendable {
         let offset: Int64
         let textEnd: Int
         let rawEnd: Int
+        /// The positions of the columns that it says nothing of, ascending; they stand as NULL in its text.
+        var missing: [UInt16] = []
     }
 
     /// An empty batch.
@@ -33,6 +37,21 @@ struct ParsedBatch: Sendable {
         text.reserveCapacity(expected + expected / 8)
         raw.reserveCapacity(expected + expected / 8)
         self.rows.reserveCapacity(min(rows, expected / 32))
+    }
+
+    /// Adds a good row, whose text has been written.
+    mutating func append(_ record: borrowing Record, missing: [UInt16]) {
+        raw += record.bytes
+        rows.append(
+            Row(
+                line: record.line,
+                offset: record.offset,
+                textEnd: text.count,
+                rawEnd: raw.count,
+                missing: missing
+            )
+        )
+        if !missing.isEmpty { hasMissing = true }
     }
 
     /// The rows that were read, good or bad.

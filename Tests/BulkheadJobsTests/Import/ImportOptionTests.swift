@@ -123,11 +123,14 @@ import Testing
     }
 
     static let wrongOptions = [
-        "format => 'jsonl'", "format => 'xml'", "delimiter => ',,'", "delimiter => 'é'",
+        "format => 'jsonl', delimiter => ','", "format => 'xml'",
+        "format => 'jsonl', header => true", "format => 'jsonl', columns => array['id']",
+        "delimiter => ',,'", "delimiter => 'é'",
         "quote => ''",
         "null_text => array[null]::text[]", "skip => -1", "columns => '{}'", "map => '[]'",
         "map => '{\"a\": 1}'", "key => '{}'", "on_conflict => 'merge'", "max_rejects => -1",
-        "batch => 0", "batch => 1000001", "queue => ''", "max_attempts => 0",
+        "batch => 0", "batch => 1000001", "encoding => 'a b'", "max_row_bytes => 0",
+        "max_row_bytes => 2000000000", "queue => ''", "max_attempts => 0",
     ]
 
     @Test func aWrongOptionIsRefusedWhenTheJobIsAdded() async throws {
@@ -143,8 +146,10 @@ import Testing
     }
 
     static let wrongArguments = [
+        "\"max_row_bytes\": 0", "\"encoding\": \"a//b\"", "\"encoding\": \"nowhere\"",
         "\"batch\": 0", "\"batch\": -5", "\"skip\": -1", "\"max_rejects\": -1", "\"columns\": []",
-        "\"key\": []", "\"unheard_of\": 1", "\"format\": \"jsonl\"", "\"delimiter\": \",,\"",
+        "\"key\": []", "\"unheard_of\": 1", "\"format\": \"jsonl\", \"quote\": \"'\"",
+        "\"delimiter\": \",,\"",
         "\"on_conflict\": \"merge\"", "\"files\": []", "\"batch\": \"many\"",
         "\"delimiter\": \"\\\"\"",
         "\"files\": [\"\"]", "\"skip\": 9999999999999999999999",

@@ -28,6 +28,17 @@ import Testing
         }
     }
 
+    @Test func aBatchWithoutAnyValueMovesNothing() async throws {
+        try await ImportBench.with(Self.tables) { bench in
+            let job = try await bench.load("hc.item_s", "id,name\nx,bad\n", "max_rejects => 1")
+            #expect(job.totals == ImportTotals(read: 1, rejected: 1))
+            #expect(
+                try await bench.value("insert into hc.item_s (name) values ('n') returning id")
+                    == "1"
+            )
+        }
+    }
+
     @Test func aLongWayIsTakenInOneStep() async throws {
         try await ImportBench.with(Self.tables) { bench in
             _ = try await bench.load("hc.item_d", "id,name\n2000000000,far\n")

@@ -1,5 +1,9 @@
-/// Writes records as lines of PostgreSQL's text format for COPY.
-struct CopyTextEncoder: Sendable {
+/// Writes records of delimited fields as lines of PostgreSQL's text format for COPY.
+struct CopyTextEncoder: RowEncoder {
+    /// Each record has all fields, or is rejected.
+    let missing: [UInt16] = []
+
+    private let dialect: TextDialect
     private let columns: [Int]
     private let expectedFields: Int
     private let escape: UInt8
@@ -13,6 +17,7 @@ struct CopyTextEncoder: Sendable {
             columns.allSatisfy { 0..<fieldCount ~= $0 },
             "a column to write must be one of the fields"
         )
+        self.dialect = dialect
         self.columns = columns
         expectedFields = fieldCount
         escape = dialect.escape ?? dialect.quote
@@ -21,7 +26,6 @@ struct CopyTextEncoder: Sendable {
         nullMarkers = dialect.nullMarkers.filter { !$0.isEmpty }
     }
 
-    /// Appends the record's line; or nothing, when it returns a problem.
     func encode(_ record: borrowing Record, into output: inout [UInt8]) -> RecordProblem? {
         if let flaw = record.flaw {
             return RecordProblem(flaw)
@@ -37,6 +41,10 @@ struct CopyTextEncoder: Sendable {
             append(bytes, record.fields, escaping: survey.holdsSpecial, to: &output)
             return nil
         }
+    }
+
+    func value(at field: Int, of record: borrowing Record) -> [UInt8]? {
+        record.value(at: field, in: dialect)
     }
 
     private func findProblem(
@@ -113,7 +121,7 @@ struct CopyTextEncoder: Sendable {
                 byte = bytes[index]
                 index += 1
             }
-            append(byte, to: &output)
+            Self.append(byte, to: &output)
         }
     }
 
@@ -127,7 +135,8 @@ struct CopyTextEncoder: Sendable {
         }
     }
 
-    private func append(_ byte: UInt8, to output: inout OutputSpan<UInt8>) {
+    /// Appends a byte of a value, escaped where COPY wants it.
+    static func append(_ byte: UInt8, to output: inout OutputSpan<UInt8>) {
         let letter: UInt8? =
             switch byte {
             case Byte.backslash: byte

@@ -9,10 +9,13 @@ struct ReadLimits: Sendable, Equatable {
 
     static let standard = ReadLimits()
 
+    /// What `record` can be.
+    static let records = 1...1 << 30
+
     /// The same limits, none so small or so great that reading could not go on.
     var sane: ReadLimits {
         ReadLimits(
-            record: min(max(record, 1), 1 << 30),
+            record: min(max(record, Self.records.lowerBound), Self.records.upperBound),
             kept: min(max(kept, 0), 1 << 30),
             chunk: min(max(chunk, 4), 1 << 30)
         )

@@ -7,10 +7,10 @@ struct RecordCursor {
     private var scanner: RecordScanner
     private let kept: Int
 
-    init(dialect: TextDialect, from position: ReadPosition, limits: ReadLimits) {
+    init(_ layout: RecordLayout, from position: ReadPosition, limits: ReadLimits) {
         offset = position.offset
         window = ReadWindow(limits)
-        scanner = RecordScanner(dialect: dialect, position: position, limit: limits.record)
+        scanner = RecordScanner(layout, position: position, limit: limits.record)
         kept = limits.kept
     }
 

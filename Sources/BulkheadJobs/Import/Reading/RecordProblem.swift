@@ -4,18 +4,30 @@ struct RecordProblem: Error, Sendable, Equatable {
     let field: Int?
     let sqlstate: String
     let message: String
+    /// The column that is to blame, where the record names its columns itself.
+    let column: String?
+    /// What the record says there.
+    let value: [UInt8]?
 
-    init(field: Int? = nil, sqlstate: String, message: String) {
+    init(
+        field: Int? = nil,
+        column: String? = nil,
+        value: [UInt8]? = nil,
+        sqlstate: String,
+        message: String
+    ) {
         self.field = field
+        self.column = column
+        self.value = value
         self.sqlstate = sqlstate
         self.message = message
     }
 }
 
 extension RecordProblem {
-    private static let badCopyFormat = "22P04"
-    private static let notInRepertoire = "22021"
-    private static let limitExceeded = "54000"
+    static let badCopyFormat = "22P04"
+    static let notInRepertoire = "22021"
+    static let limitExceeded = "54000"
 
     init(_ flaw: RecordFlaw) {
         switch flaw {
@@ -28,7 +40,7 @@ extension RecordProblem {
         case .tooLong(let limit):
             self.init(
                 sqlstate: Self.limitExceeded,
-                message: "record longer than \(limit) bytes"
+                message: "record longer than \(limit) bytes, the most that --max-row-bytes allows"
             )
         case .tooManyFields(let limit):
             self.init(
@@ -54,11 +66,13 @@ extension RecordProblem {
     }
 
     static func invalidBytes(field: Int?, offset: Int, byte: UInt8) -> RecordProblem {
-        let hex = (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        // It also stands for what a converter could not make anything of.
+        let isKnown = byte != 0xFF
+        let hex = isKnown ? ": 0x" + String(byte, radix: 16) : ""
         return RecordProblem(
             field: field,
             sqlstate: notInRepertoire,
-            message: "invalid in the file's encoding: 0x\(hex) at offset \(offset) of the record"
+            message: "invalid in the file's encoding\(hex) at offset \(offset) of the record"
         )
     }
 }

@@ -1,6 +1,6 @@
-/// Reads a delimited text file record by record.
+/// Reads a text file record by record.
 final class RecordReader {
-    let dialect: TextDialect
+    let layout: RecordLayout
 
     private let source: any ByteSource
     private var cursor: RecordCursor
@@ -9,13 +9,28 @@ final class RecordReader {
     /// Starts at a position that an earlier reader of the same file gave, or at the top.
     init(
         _ source: any ByteSource,
-        dialect: TextDialect = .csv,
+        layout: RecordLayout,
         from position: ReadPosition = .start,
         limits: ReadLimits = .standard
     ) {
         self.source = source
-        self.dialect = dialect
-        cursor = RecordCursor(dialect: dialect, from: position, limits: limits.sane)
+        self.layout = layout
+        cursor = RecordCursor(layout, from: position, limits: limits.sane)
+    }
+
+    /// Starts to read delimited text.
+    convenience init(
+        _ source: any ByteSource,
+        dialect: TextDialect = .csv,
+        from position: ReadPosition = .start,
+        limits: ReadLimits = .standard
+    ) {
+        self.init(source, layout: .fields(dialect), from: position, limits: limits)
+    }
+
+    /// How the fields are written, where there are any.
+    var dialect: TextDialect {
+        if case .fields(let dialect) = layout { dialect } else { .csv }
     }
 
     /// Where the next record starts, or blank lines before it.

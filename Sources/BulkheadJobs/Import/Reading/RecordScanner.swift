@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Finds where records and fields end, whatever pieces the bytes of a file come in.
 ///
 /// It is shown the bytes from the start of the unfinished record on, and remembers how far it has
@@ -31,6 +33,7 @@ struct RecordScanner {
     private let escape: UInt8
     private let quoteIsDoubled: Bool
     private let limit: Int
+    private let isByLines: Bool
 
     private var state = State.recordStart
     private var isFinished = false
@@ -41,10 +44,21 @@ struct RecordScanner {
     private var fieldCount = 0
 
     private enum State {
-        case recordStart, fieldStart, unquoted, quoted, afterQuote, broken
+        case recordStart, fieldStart, unquoted, quoted, afterQuote
+        /// What is left of the line belongs to the record, whatever stands there.
+        case restOfLine
     }
 
-    init(dialect: TextDialect, position: ReadPosition = .start, limit: Int) {
+    init(_ layout: RecordLayout, position: ReadPosition = .start, limit: Int) {
+        let dialect: TextDialect
+        switch layout {
+        case .fields(let fields):
+            dialect = fields
+            isByLines = false
+        case .lines:
+            dialect = .csv
+            isByLines = true
+        }
         line = position.line
         nextLine = position.line
         lineEnds = LineEnds(carriageReturnAlone: position.carriageReturnEndsLine)
@@ -68,7 +82,7 @@ struct RecordScanner {
                 case .fieldStart: startField(bytes, atEnd)
                 case .afterQuote: leaveQuotes(bytes, atEnd)
                 case .recordStart: startRecord(bytes, atEnd)
-                case .broken: scanLine(bytes, atEnd, as: .record)
+                case .restOfLine: scanLine(bytes, atEnd, as: .record)
                 }
             if let step {
                 return step
@@ -123,7 +137,7 @@ extension RecordScanner {
                 return finish(.blankLine, lineEnd: size)
             }
         }
-        state = .fieldStart
+        state = isByLines ? .restOfLine : .fieldStart
         return nil
     }
 
@@ -231,12 +245,15 @@ extension RecordScanner {
             }
         }
         flaw = .textAfterQuote(field: fieldCount + 1)
-        state = .broken
+        state = .restOfLine
         return nil
     }
 
     /// Goes to the end of the line, whatever stands before it.
     private mutating func scanLine(_ bytes: Span<UInt8>, _ atEnd: Bool, as step: Step) -> Step {
+        if lineEnds.carriageReturnAlone == false {
+            return scanToFeed(bytes, atEnd, as: step)
+        }
         while cursor < bytes.count {
             if LineEnds.mayBegin(bytes[cursor]) {
                 guard let size = lineEnds.size(at: cursor, in: bytes, atEnd: atEnd) else {
@@ -249,6 +266,32 @@ extension RecordScanner {
             cursor += 1
         }
         return atEnd ? finish(step, lineEnd: 0) : pause(at: cursor)
+    }
+
+    /// The same where only a line feed ends lines, with or without a carriage return before it.
+    private mutating func scanToFeed(_ bytes: Span<UInt8>, _ atEnd: Bool, as step: Step) -> Step {
+        let start = cursor
+        guard let feed = bytes.firstLineFeed(from: start) else {
+            cursor = bytes.count
+            if atEnd { return finish(step, lineEnd: 0) }
+            // The line feed behind it may come with the next bytes.
+            let endsInReturn = cursor > start && bytes[cursor - 1] == Byte.carriageReturn
+            return pause(at: endsInReturn ? cursor - 1 : cursor)
+        }
+        let hasReturn = feed > start && bytes[feed - 1] == Byte.carriageReturn
+        cursor = hasReturn ? feed - 1 : feed
+        return finish(step, lineEnd: hasReturn ? 2 : 1)
+    }
+}
+
+extension Span<UInt8> {
+    fileprivate func firstLineFeed(from start: Int) -> Int? {
+        extracting(start..<count).withUnsafeBytes { rest in
+            guard let base = rest.baseAddress,
+                let found = memchr(base, Int32(Byte.lineFeed), rest.count)
+            else { return nil }
+            return start + (UnsafeRawPointer(found) - base)
+        }
     }
 }
 

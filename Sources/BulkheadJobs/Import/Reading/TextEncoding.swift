@@ -30,25 +30,27 @@ struct TextEncoding: Sendable, Equatable {
         }
     }
 
-    private static func spelled(_ name: String) -> String {
-        switch name {
-        case "UTF8", "UTF-8", "UTF_8": "UTF-8"
+    /// PostgreSQL's names and their aliases, where the converter has others: letters and digits only.
+    private static let converters = [
+        "ABC": "CP1258", "ALT": "CP866", "EUCCN": "EUC-CN", "EUCJIS2004": "EUC-JISX0213",
+        "EUCJP": "EUC-JP", "EUCKR": "EUC-KR", "EUCTW": "EUC-TW", "KOI8": "KOI8-R",
+        "KOI8R": "KOI8-R", "KOI8U": "KOI8-U", "SHIFTJIS2004": "SHIFT_JISX0213",
+        "SQLASCII": "ASCII", "TCVN": "CP1258", "TCVN5712": "CP1258", "UHC": "CP949",
+        "UNICODE": "UTF-8", "UTF8": "UTF-8", "VSCII": "CP1258", "WIN": "CP1251",
         // Without a mark at its start, UTF-16 is what most programs of today write.
-        case "UTF16", "UTF-16", "UTF_16": "UTF-16"
-        case "KOI8R": "KOI8-R"
-        case "KOI8U": "KOI8-U"
-        default: afterPostgreSQL(name)
-        }
-    }
+        "UTF16": "UTF-16",
+        // The converter's own variant turns the backslash into a yen sign.
+        "MSKANJI": "CP932", "SHIFTJIS": "CP932", "SJIS": "CP932",
+    ]
 
-    private static func afterPostgreSQL(_ name: String) -> String {
-        if name.hasPrefix("WIN"), Int(name.dropFirst(3)) != nil {
-            return "CP" + name.dropFirst(3)
+    private static func spelled(_ name: String) -> String {
+        let letters = name.filter { $0.isLetter || $0.isNumber }
+        if let converter = converters[letters] { return converter }
+        for prefix in ["WINDOWS", "WIN"] where letters.hasPrefix(prefix) {
+            let page = letters.dropFirst(prefix.count)
+            if Int(page) != nil { return "CP" + page }
         }
-        if name.hasPrefix("EUC_") || name.hasPrefix("ISO_") {
-            return name.replacing("_", with: "-")
-        }
-        return name
+        return name.hasPrefix("ISO_") ? name.replacing("_", with: "-") : name
     }
 
     private static func unit(of name: String) -> Int {
