@@ -14,6 +14,7 @@ struct BatchLoader {
     private let job: Int64
     private let rejectsLeft: Int64
     private let stage: any StagedRows
+    private let missing: MissingKeys
     private let experience: LoadExperience
     private var connection: Connection { transaction.connection }
 
@@ -33,6 +34,7 @@ struct BatchLoader {
         self.job = job
         self.rejectsLeft = rejectsLeft
         self.experience = experience
+        missing = batch.missingKeys
         self.transaction = transaction
         let connection = transaction.connection
         stage =
@@ -179,7 +181,11 @@ struct BatchLoader {
             let source = stage.source(rows, without: left)
             var merged = MergeStatement.Counts()
             try connection.savepoint {
-                merged = try MergeStatement(plan: plan).run(source, job: job, connection)
+                merged = try MergeStatement(plan, missing: missing).run(
+                    source,
+                    job: job,
+                    connection
+                )
                 if settling { try connection.run(script: "set constraints all immediate") }
             }
             outcome.merged = outcome.merged + merged
@@ -235,7 +241,10 @@ struct BatchLoader {
     }
 
     private func sift(with sieve: Sieve, _ outcome: inout BatchOutcome) throws -> Bool {
-        guard let near = all.before(outcome.horizon) else { return false }
+        // What a row says nothing of is not NULL, but what the table makes of it.
+        guard let near = all.before(outcome.horizon), !missing.contains(anyOf: sieve.columns) else {
+            return false
+        }
         do {
             let refused = try sieve.refused(
                 stage.source(near, without: outcome.refused(in: near)),
@@ -256,7 +265,9 @@ struct BatchLoader {
     /// Moves the sequences of filled columns past the values that came from the file, never back.
     private func moveSequences(_ outcome: BatchOutcome) throws {
         for (index, column) in plan.columns.enumerated() {
-            guard let sequence = column.sequence else { continue }
+            guard let sequence = column.sequence, !missing.everywhere.contains(index) else {
+                continue
+            }
             let value = "s.bulkhead_c\(index + 1)"
             try connection.query(
                 """

@@ -19,7 +19,7 @@ extension ImportPlan {
         }
         return """
             create temporary table if not exists pg_temp.\(stage)
-            (bulkhead_n int, \(columns.joined(separator: ", "))) on commit delete rows
+            (bulkhead_n int, \(mayMissKeys ? "bulkhead_missing smallint[], " : "")\(columns.joined(separator: ", "))) on commit delete rows
             """
     }
 

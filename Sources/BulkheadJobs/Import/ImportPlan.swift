@@ -11,6 +11,8 @@ struct ImportPlan {
     let key: ConflictKey
     /// The columns of a stored row that the policy may change.
     let changeable: [ImportTarget.Column]
+    /// Whether a row may say nothing of a column that others fill.
+    let mayMissKeys: Bool
     /// How the reader writes rows.
     let layout: ImportReader.Layout
     /// Whether a statement that moves rows can hand back their keys.
@@ -40,6 +42,7 @@ struct ImportPlan {
         policy = arguments.onConflict ?? .error
         let mapping = try Self.mapping(target, arguments, names)
         columns = mapping.columns.compactMap(target.column)
+        mayMissKeys = arguments.isJSON
         key =
             target.facts.isView
             ? .none

@@ -7,7 +7,27 @@ internal import Postgres
 /// The server finds a stored row by the key's own index, one probe for each row: a join could be planned as
 /// a scan of the whole table, for every batch.
 struct MergeStatement {
-    let plan: ImportPlan
+    private let plan: ImportPlan
+    /// The columns that it fills, by their positions.
+    private let filled: [Int]
+    /// Those of them of which some rows say nothing.
+    private let partial: Set<Int>
+    private let changeable: [ImportTarget.Column]
+
+    init(_ plan: ImportPlan, missing: MissingKeys = .none) {
+        self.plan = plan
+        let leavesStored = plan.policy == .fill || plan.policy == .update
+        // The server wants a required column filled even where the row then turns out to be there.
+        let absent = missing.everywhere.filter { !leavesStored || !plan.columns[$0].isRequired }
+        var left = plan.columns.indices.filter { !absent.contains($0) }
+        // INSERT needs one column at least.
+        if left.isEmpty { left = [0] }
+        filled = left
+        partial = missing.somewhere.union(missing.everywhere).intersection(left)
+        let unsaid = absent.map { plan.columns[$0] }
+        changeable =
+            leavesStored ? plan.changeable.filter { !unsaid.contains($0) } : plan.changeable
+    }
 
     /// How many rows went in, and how many stored ones were changed or had nothing to be changed.
     ///
@@ -78,18 +98,52 @@ struct MergeStatement {
     }
 
     private func insert(_ source: SQL) -> SQL {
-        let staged = plan.columns.indices.map { "s.bulkhead_c\($0 + 1)" }.joined(separator: ", ")
+        let columns = filled.map { quoted(identifier: plan.columns[$0].name) }.joined(
+            separator: ", "
+        )
         return """
-            insert into \(unsafe: plan.target.name) as bulkhead_t (\(unsafe: plan.columnList))
-            select \(unsafe: staged) from \(source)
+            insert into \(unsafe: plan.target.name) as bulkhead_t (\(unsafe: columns))
+            select \(unsafe: filled.map(value).joined(separator: ", ")) from \(source) \(stored)
             order by s.bulkhead_n
             \(unsafe: onConflict)
             """
     }
 
+    private func value(_ position: Int) -> String {
+        let staged = "s.bulkhead_c\(position + 1)"
+        guard partial.contains(position) else { return staged }
+        let column = plan.columns[position]
+        var other = column.defaultValue.map { "(\($0))::\(column.plainType)" } ?? "null"
+        if looksUpStored {
+            other =
+                "case when bulkhead_stored.found then bulkhead_stored.\(quoted(identifier: column.name)) "
+                + "else \(other) end"
+        }
+        return
+            "case when \(position)::smallint = any (s.bulkhead_missing) then \(other) else \(staged) end"
+    }
+
+    /// Whether rows that say nothing of a column need to know what is stored.
+    private var looksUpStored: Bool {
+        !partial.isEmpty && (plan.policy == .fill || plan.policy == .update)
+    }
+
+    /// The stored row of a staged one, locked so that it stays what it is until it is changed.
+    private var stored: SQL {
+        guard looksUpStored else { return "" }
+        let columns = partial.sorted().map { "t.\(quoted(identifier: plan.columns[$0].name))" }
+        let condition = plan.key.matches(stored: "t", stagedName: plan.stagedName)
+        return """
+            left join lateral (
+                select true as found, \(unsafe: columns.joined(separator: ", "))
+                from \(unsafe: plan.target.name) t where \(unsafe: condition) offset 0 for update
+            ) as bulkhead_stored on true
+            """
+    }
+
     private var onConflict: String {
         guard plan.policy != .error else { return "" }
-        guard plan.policy.changesRows, !plan.changeable.isEmpty || countsUnchanged else {
+        guard plan.policy.changesRows, !changeable.isEmpty || countsUnchanged else {
             return "on conflict (\(plan.key.list)) do nothing"
         }
         return """
@@ -99,7 +153,7 @@ struct MergeStatement {
     }
 
     private var assignments: String {
-        let columns = plan.changeable.isEmpty ? plan.key.columns : plan.changeable
+        let columns = changeable.isEmpty ? plan.key.columns : changeable
         return columns.map { column in
             let name = quoted(identifier: column.name)
             return plan.policy == .fill
@@ -111,7 +165,7 @@ struct MergeStatement {
     /// Whether the stored row would become another: by image, since not every type has an equality, and
     /// what is equal may still read differently.
     private var difference: String {
-        let names = plan.changeable.map { quoted(identifier: $0.name) }
+        let names = changeable.map { quoted(identifier: $0.name) }
         guard !names.isEmpty else { return "false" }
         guard plan.policy != .fill else {
             // Not IS NULL, which is true for a composite value of nothing but NULLs.

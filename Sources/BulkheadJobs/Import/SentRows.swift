@@ -16,6 +16,11 @@ struct SentRows: StagedRows {
         var arrays: SQL = "\(kept)::int[]"
         var names = "n"
         var selected = "u.n as bulkhead_n"
+        if plan.mayMissKeys {
+            arrays = "\(arrays), \(kept.map(batch.missingText))::text[]"
+            names += ", missing"
+            selected += ", u.missing::smallint[] as bulkhead_missing"
+        }
         for (index, column) in plan.columns.enumerated() {
             arrays = "\(arrays), \(array(values.map { $0[index] }, of: column))"
             names += ", c\(index + 1)"

@@ -3,6 +3,8 @@ internal import Postgres
 /// A constraint that rows of the file violate, as a condition over staged rows: one statement finds them all.
 struct Sieve {
     let constraint: String
+    /// The positions of the columns that it looks at.
+    let columns: [Int]
     private let rule: Rule
     /// The position of the column to blame, where it is one.
     private let column: Int?
@@ -28,15 +30,17 @@ struct Sieve {
             else { return nil }
             constraint = name
             rule = .foreignKey(key)
+            columns = key.columns
             column = key.columns.count == 1 ? key.columns[0] : nil
             message =
                 "\(error.message): the row that it refers to is not in \(key.referenced)"
         case .checkViolation:
             guard let name = error.constraint,
-                let condition = try Self.condition(error, plan, connection)
+                let check = try Self.check(error, plan, connection)
             else { return nil }
             constraint = name
-            rule = .condition(condition)
+            columns = check.columns
+            rule = .condition(check.condition)
             column = nil
             message = error.message
         case .notNullViolation:
@@ -44,6 +48,7 @@ struct Sieve {
                 return nil
             }
             constraint = "\(plan.columns[position].name) is not null"
+            columns = [position]
             rule = .isNull
             column = position
             message = error.message
@@ -109,26 +114,31 @@ struct Sieve {
     }
 
     /// The text of a check whose columns all come from the file.
-    private static func condition(
+    private static func check(
         _ error: PostgresError,
         _ plan: ImportPlan,
         _ connection: Connection
-    ) throws -> String? {
+    ) throws -> (condition: String, columns: [Int])? {
         let rows = try connection.query(
             """
-            select pg_catalog.pg_get_expr(c.conbin, c.conrelid),
-                coalesce((
-                    select bool_and(a.attname = any (\(plan.columns.map(\.name))::text[]))
-                    from pg_catalog.pg_attribute a
-                    where a.attrelid = c.conrelid and a.attnum = any (c.conkey)), false)
+            select pg_catalog.pg_get_expr(c.conbin, c.conrelid), a.attname
             from pg_catalog.pg_constraint c
             join pg_catalog.pg_class t on t.oid = c.conrelid
             join pg_catalog.pg_namespace n on n.oid = t.relnamespace
+            join pg_catalog.pg_attribute a on a.attrelid = c.conrelid and a.attnum = any (c.conkey)
             where n.nspname = \(error.schema) and t.relname = \(error.table)
                 and c.conname = \(error.constraint) and c.contype = 'c'
             """
         )
-        guard !rows.isEmpty, try rows.required(0, 1) else { return nil }
-        return try rows.value(0, 0)
+        var columns: [Int] = []
+        for row in 0..<rows.count {
+            let name: String = try rows.required(row, 1)
+            guard let position = plan.columns.firstIndex(where: { $0.name == name }) else {
+                return nil
+            }
+            columns.append(position)
+        }
+        guard !columns.isEmpty else { return nil }
+        return (try rows.required(0, 0), columns)
     }
 }

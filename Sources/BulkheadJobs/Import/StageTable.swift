@@ -65,6 +65,10 @@ struct StageTable: StagedRows {
             for row in rows {
                 buffer += String(row).utf8
                 buffer.append(Byte.tab)
+                if plan.mayMissKeys {
+                    buffer += batch.missingText(of: row).utf8
+                    buffer.append(Byte.tab)
+                }
                 buffer += batch.text(of: row)
                 if buffer.count > 1 << 16 {
                     try writer.write(buffer)
