@@ -184,3 +184,23 @@ begin
         end loop;
     end if;
 end $$;
+
+-- The values that their types do not take, and why. Each value is the text of an array that holds it alone:
+-- so the type's own input function reads it, as COPY does; a cast would cut what is too long. It asks only for
+-- values that look odd, so the savepoint of each costs little.
+create function bulkhead.refused_values(rows int[], columns int[], types text[], literals text[])
+returns table (n int, col int, code text, message text)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+    for i in 1 .. cardinality(rows) loop
+        begin
+            execute format('select %L::%s', literals[i], types[i]);
+        exception
+            when data_exception or integrity_constraint_violation then
+                get stacked diagnostics code = returned_sqlstate, message = message_text;
+                n := rows[i];
+                col := columns[i];
+                return next;
+        end;
+    end loop;
+end $$;

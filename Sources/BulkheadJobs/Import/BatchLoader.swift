@@ -39,7 +39,12 @@ struct BatchLoader {
         let connection = transaction.connection
         stage =
             plan.target.facts.mayMakeTemporaryTables
-            ? StageTable(plan: plan, batch: batch, connection: connection)
+            ? StageTable(
+                plan: plan,
+                batch: batch,
+                connection: connection,
+                experience: experience
+            )
             : SentRows(plan: plan, batch: batch, connection: connection)
     }
 
@@ -95,6 +100,13 @@ struct BatchLoader {
     private var all: RowSelection { .range(0...batch.rows.count - 1) }
 
     private func loadStaged(_ outcome: inout BatchOutcome) throws {
+        // Rows are sorted to keep the order of the file: not by way of the disk.
+        try connection.query(
+            """
+            select pg_catalog.set_config('work_mem', '32MB', true)
+            where pg_catalog.pg_size_bytes(pg_catalog.current_setting('work_mem')) < 33554432
+            """
+        )
         try stage.fill(&outcome)
         for sieve in experience.sieves { _ = try sift(with: sieve, &outcome) }
         var settling = false

@@ -4,6 +4,8 @@
 final class LoadExperience {
     /// Whether rows go straight into the table; a refused row would take the whole batch back.
     private(set) var goesDirectly = true
+    /// Whether values are looked at before they are sent, since some were bad.
+    var screensValues = false
     /// Whether keys have come twice in one batch.
     var hasRepeatedKeys = false
     /// What rows were refused for, the first one first.
@@ -17,7 +19,9 @@ final class LoadExperience {
         cleanBatches = isClean ? cleanBatches + 1 : 0
         goesDirectly = cleanBatches >= Self.cleanBatchesBeforeTrust || (isClean && goesDirectly)
         // Rows that were refused in a block somewhere are no reason to look for more for ever.
-        if goesDirectly { sieves = [] }
+        guard goesDirectly else { return }
+        sieves = []
+        screensValues = false
     }
 
     /// Notes what rows were refused for.

@@ -5,19 +5,25 @@ struct StageTable: StagedRows {
     let plan: ImportPlan
     let batch: ParsedBatch
     let connection: Connection
+    let experience: LoadExperience
 
     /// Copies the rows, in as large pieces as go through.
     ///
     /// A refused row names its line; what stands before it is good, so the whole takes two passes
-    /// at most, however many are bad.
+    /// at most, however many are bad. Where one is bad more may be, and most of them can be told beforehand.
     func fill(_ outcome: inout BatchOutcome) throws {
         try connection.run(script: plan.createStage)
+        var isScreened = false
+        if experience.screensValues {
+            try screen(0, &outcome)
+            isScreened = true
+        }
         var next = 0
         var piece = outcome.horizon
         while next < outcome.horizon {
             let end = min(next + piece, outcome.horizon)
             do {
-                try connection.savepoint { try copy(next..<end) }
+                try connection.savepoint { try copy(next..<end, outcome) }
                 next = end
                 piece *= 2
             } catch let error as PostgresError {
@@ -25,21 +31,34 @@ struct StageTable: StagedRows {
                 // A value may be refused as a name, or as an expression that cannot be parsed.
                 let isAboutValue = error.kind == .permanent && refusal?.column != nil
                 guard error.isAboutRows || isAboutValue else { throw error }
-                guard let refusal, (1...end - next).contains(refusal.line) else {
-                    if end - next == 1 {
-                        outcome.refuse(next, error, column: nil)
+                if !isScreened {
+                    isScreened = true
+                    try screen(next, &outcome)
+                    if !outcome.refused.isEmpty { continue }
+                }
+                let sent = (next..<end).filter { !outcome.refused.contains($0) }
+                guard let refusal, sent.indices.contains(refusal.line - 1) else {
+                    if let row = sent.first, sent.count == 1 {
+                        outcome.refuse(row, error, column: nil)
                         next = end
                     }
                     piece = max(1, (end - next) / 2)
                     continue
                 }
-                let bad = next + refusal.line - 1
-                if bad > next { try connection.savepoint { try copy(next..<bad) } }
+                let bad = sent[refusal.line - 1]
+                if bad > next { try connection.savepoint { try copy(next..<bad, outcome) } }
                 outcome.refuse(bad, error, column: refusal.column.map { $0 - 1 })
                 piece = max(16, (bad - next) * 2)
                 next = bad + 1
             }
         }
+        experience.screensValues = isScreened
+    }
+
+    /// Finds bad values from a row on without trying each.
+    private func screen(_ first: Int, _ outcome: inout BatchOutcome) throws {
+        let suspects = SuspectValues(batch, in: first..<outcome.horizon, of: plan.columns)
+        try suspects.judge(&outcome, connection)
     }
 
     func source(_ rows: RowSelection, without refused: [Int]) -> SQL {
@@ -59,10 +78,10 @@ struct StageTable: StagedRows {
 
     func blame(_ row: Int) -> Int? { nil }
 
-    private func copy(_ rows: Range<Int>) throws {
+    private func copy(_ rows: Range<Int>, _ outcome: BatchOutcome) throws {
         var buffer: [UInt8] = []
         try connection.copyIn(plan.copyIntoStage) { writer in
-            for row in rows {
+            for row in rows where !outcome.refused.contains(row) {
                 buffer += String(row).utf8
                 buffer.append(Byte.tab)
                 if plan.mayMissKeys {
