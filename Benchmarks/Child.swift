@@ -31,4 +31,12 @@ struct Child {
             peakMebibytes: Double(usage.ru_maxrss) / 1024
         )
     }
+
+    /// Whether there is a program of this name.
+    static func isInstalled(_ program: String) -> Bool {
+        let folders = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        return folders.split(separator: ":").contains {
+            FileManager.default.isExecutableFile(atPath: "\($0)/\(program)")
+        }
+    }
 }

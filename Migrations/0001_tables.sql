@@ -127,3 +127,12 @@ create table bulkhead.change (
 comment on table bulkhead.change is 'The ids that each committed batch touched';
 comment on column bulkhead.change.ids is 'Primary keys, at most 10,000; null: read the table again';
 create index change_xid on bulkhead.change (xid, id);
+
+-- The lists are long and alike: lz4 packs them in a tenth of the time of the usual method, where the server
+-- was built with it.
+do $$
+begin
+    alter table bulkhead.change alter column ids set compression lz4;
+exception when feature_not_supported then
+    null;
+end $$;

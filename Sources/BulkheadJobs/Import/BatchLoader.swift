@@ -75,7 +75,9 @@ struct BatchLoader {
 
     /// - Returns: Whether it went in; if not, nothing is changed.
     private func loadDirectly() throws -> Bool {
-        guard plan.target.primaryKey.isEmpty || batch.ids != nil else { return false }
+        guard plan.target.primaryKey.isEmpty || batch.ids != nil,
+            let sequences = greatestInSequences()
+        else { return false }
         do {
             try connection.savepoint {
                 try connection.copyIn(plan.copyIntoTarget) { try $0.write(batch.text) }
@@ -85,6 +87,9 @@ struct BatchLoader {
             // Values may also be refused as names or expressions; the stage tells them from the rest.
             return false
         }
+        for (sequence, value) in sequences {
+            try connection.query("select bulkhead.advance_sequence(\(sequence)::regclass, \(value))")
+        }
         if plan.target.primaryKey.isEmpty {
             try transaction.publish(.insert, of: plan.target.relation, ids: nil)
         }
@@ -93,6 +98,17 @@ struct BatchLoader {
             try transaction.publish(.insert, of: plan.target.relation, ids: ids)
         }
         return true
+    }
+
+    /// The greatest value of each column that owns a sequence; nil when the server must be asked.
+    private func greatestInSequences() -> [(sequence: String, value: Int64)]? {
+        var greatest: [(sequence: String, value: Int64)] = []
+        for (index, column) in plan.columns.enumerated() {
+            guard let sequence = column.sequence else { continue }
+            guard let value = batch.greatestInteger(in: index) else { return nil }
+            greatest.append((sequence, value))
+        }
+        return greatest
     }
 
     // MARK: By way of the stage

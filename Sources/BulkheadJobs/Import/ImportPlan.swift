@@ -62,8 +62,7 @@ struct ImportPlan {
             && target.primaryKey.allSatisfy(\.isReadable)
         isDirect =
             policy == .error && feedKey != nil && !facts.isView && !facts.hasTriggers
-            && !facts.hasRules
-            && !facts.hasRowSecurity && columns.allSatisfy { $0.sequence == nil }
+            && !facts.hasRules && !facts.hasRowSecurity
         layout = ImportReader.Layout(
             encoder: try Self.encoder(target, arguments, mapping, connection),
             fieldNames: Self.fieldNames(mapping, names),

@@ -76,6 +76,29 @@ struct ParsedBatch: Sendable {
         fields(of: row).map(unescaped)
     }
 
+    /// The greatest value of a column that holds nothing but plain integers; nil when it holds anything else.
+    func greatestInteger(in column: Int) -> Int64? {
+        var greatest: Int64?
+        for row in rows.indices {
+            let field = field(column, of: row)
+            guard (1...18).contains(field.count),
+                let value = Int64(String(decoding: field, as: UTF8.self))
+            else { return nil }
+            greatest = max(greatest ?? value, value)
+        }
+        return greatest
+    }
+
+    /// A field of a good row, as COPY's text format has it: tabs within values are escaped.
+    private func field(_ column: Int, of row: Int) -> ArraySlice<UInt8> {
+        var rest = text(of: row).dropLast()
+        for _ in 0..<column {
+            guard let tab = rest.firstIndex(of: Byte.tab) else { return rest.suffix(0) }
+            rest = rest[(tab + 1)...]
+        }
+        return rest.prefix { $0 != Byte.tab }
+    }
+
     private func fields(of row: Int) -> [ArraySlice<UInt8>] {
         text(of: row).dropLast().split(separator: Byte.tab, omittingEmptySubsequences: false)
     }
