@@ -77,14 +77,19 @@ struct RandomJSONFile: CustomStringConvertible {
 
 extension RandomJSONFile {
     private static func line(_ random: inout SplitMix64) -> [UInt8] {
-        let names = ["a", "b", "j", "t", "d", "x", "y", "A", "\\u0061", "J", "Y", "zz", "é", ""]
+        let usual = ["a", "b", "j", "t", "d", "y"].shuffled(using: &random)
+        let odd = ["x", "A", "\\u0061", "J", "Y", "zz", "é", "", "a", "t"]
         var members: [[UInt8]] = []
-        for _ in 0..<Int.random(in: 0...4, using: &random) {
-            let most = Int.random(in: 0..<6, using: &random) == 0 ? names.count : 7
-            let name = names[Int.random(in: 0..<most, using: &random)]
+        for place in 0..<Int.random(in: 0...4, using: &random) {
+            let isOdd = Int.random(in: 0..<12, using: &random) == 0
+            let name = (isOdd ? odd.randomElement(using: &random) : nil) ?? usual[place]
+            // A column of no nested type takes a nested value only by mistake.
+            let isPlain = name == "a" || name == "b"
+            let mayNest = !isPlain || Int.random(in: 0..<12, using: &random) == 0
             let blank = blank(&random)
             members.append(
-                blank + Array("\"\(name)\"".utf8) + blank + [0x3A] + value(&random, depth: 0)
+                blank + Array("\"\(name)\"".utf8) + blank + [0x3A]
+                    + value(&random, depth: mayNest ? 0 : 4)
             )
         }
         var line = blank(&random) + [0x7B] + Array(members.joined(separator: [0x2C]))
@@ -110,7 +115,8 @@ extension RandomJSONFile {
     }
 
     private static func blank(_ random: inout SplitMix64) -> [UInt8] {
-        [[], [], [], [], [0x20], [0x09, 0x20], [0x0D]].randomElement(using: &random) ?? []
+        if Int.random(in: 0..<60, using: &random) == 0 { return [0x0D] }
+        return [[], [], [], [0x20], [0x09, 0x20]].randomElement(using: &random) ?? []
     }
 
     private static func value(_ random: inout SplitMix64, depth: Int) -> [UInt8] {
@@ -120,10 +126,11 @@ extension RandomJSONFile {
         switch kind {
         case 0...1:
             let words = [
-                "null", "true", "false", "0", "-0", "1.50", "-12e3", "1E+5", "01", "1.", "NaN", "-",
-                "12345678901234567890",
+                "null", "true", "false", "0", "-0", "1.50", "-12e3", "1E+5",
+                "12345678901234567890", "01", "1.", "NaN", "-",
             ]
-            inner = Array((words.randomElement(using: &random) ?? "0").utf8)
+            let most = Int.random(in: 0..<8, using: &random) == 0 ? words.count : words.count - 4
+            inner = Array(words[Int.random(in: 0..<most, using: &random)].utf8)
         case 2...4: inner = string(&random)
         case 5...6:
             let count = Int.random(in: 0...3, using: &random)
@@ -145,7 +152,7 @@ extension RandomJSONFile {
             "\\u00e9", "\\ud83d\\ude00", "\\u001f", "\\u0008", "{", "}", "[", "]", ",", ":", "\\u",
             "\\ud800", "\\ude00", "\\u0000", "\\x", "NULL", "'", " ",
         ]
-        let most = Int.random(in: 0..<6, using: &random) == 0 ? tokens.count : 21
+        let most = Int.random(in: 0..<12, using: &random) == 0 ? tokens.count : 21
         var text = ""
         for _ in 0..<Int.random(in: 0...6, using: &random) {
             text += tokens[Int.random(in: 0..<most, using: &random)]
