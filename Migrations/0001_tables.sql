@@ -109,11 +109,27 @@ create table bulkhead.reject (
     value       text,
     sqlstate    text not null,
     message     text not null,
-    raw         bytea not null
+    raw         bytea not null,
+    row_bytes   bigint not null,
+    line_end    text not null
 );
 comment on table bulkhead.reject is 'Input rows that could not be loaded, as they stood in the file';
 comment on column bulkhead.reject.line is 'The physical line where the row starts, from the top of the file';
+comment on column bulkhead.reject.raw is 'The row without its line end, at most its first 64 KiB';
+comment on column bulkhead.reject.row_bytes is 'The size of the whole row, without its line end';
+comment on column bulkhead.reject.line_end is 'What ended the row in the file; empty at the end of the file';
 create index reject_job on bulkhead.reject (job, id);
+
+create table bulkhead.reject_file (
+    job          bigint not null,
+    file         text not null,
+    header       bytea,
+    is_converted boolean not null,
+    primary key (job, file)
+);
+comment on table bulkhead.reject_file is 'What a file''s rejects need besides to be a file again';
+comment on column bulkhead.reject_file.header is 'The header with its line end; null where the file has none';
+comment on column bulkhead.reject_file.is_converted is 'Whether the file is in another encoding than its rejects'' UTF-8';
 
 create table bulkhead.change (
     id        bigint generated always as identity primary key,

@@ -436,6 +436,7 @@ begin
     select array_agg(removed.id) into gone from removed;
     delete from bulkhead.job_error e where e.job = any (gone);
     delete from bulkhead.reject r where r.job = any (gone);
+    delete from bulkhead.reject_file f where f.job = any (gone);
     -- One that came as the job ended.
     delete from bulkhead.request r where r.job = any (gone);
     return last;

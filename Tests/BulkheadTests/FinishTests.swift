@@ -142,8 +142,9 @@ import Testing
                     unnest('{1 hour,40 days}'::interval[]) a, generate_series(1, 2000);
                 insert into bulkhead.job_error (job, attempt, message) select id, 1, 'm' from bulkhead.job;
                 insert into bulkhead.request (job, what) select id, 'cancel' from bulkhead.job;
-                insert into bulkhead.reject (job, file, line, byte_offset, sqlstate, message, raw)
-                select id, 'f', 1, 0, '22P02', 'm', '' from bulkhead.job
+                insert into bulkhead.reject (job, file, line, byte_offset, sqlstate, message, raw, row_bytes, line_end)
+                select id, 'f', 1, 0, '22P02', 'm', '', 0, '' from bulkhead.job;
+                insert into bulkhead.reject_file select id, 'f', null, false from bulkhead.job
                 """
             )
             var (after, calls): (String?, Int) = ("0", 0)
@@ -154,7 +155,7 @@ import Testing
                 calls += 1
             }
             #expect(calls == 4)
-            for table in ["job", "job_error", "request", "reject"] {
+            for table in ["job", "job_error", "request", "reject", "reject_file"] {
                 try await database.expect(
                     "select count(*) from \(unsafe: quoted("bulkhead", table))",
                     "18000"

@@ -166,7 +166,7 @@ import Testing
             #expect(
                 try place.keys(of: rejects) == [
                     "id", "job", "file", "line", "byte_offset", "column_name", "value", "sqlstate",
-                    "message", "raw",
+                    "message", "raw", "row_bytes", "line_end",
                 ]
             )
             let shown = try await place.program.run("show", "1")

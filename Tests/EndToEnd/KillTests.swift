@@ -11,8 +11,9 @@ import Testing
     static let rows = setting("BULKHEAD_KILL_ROWS", 60_000)
     static let kills = setting("BULKHEAD_KILLS", 8)
 
-    @Test func daemonKilledAtRandomMoments() async throws {
-        try await importing { run in
+    @Test(arguments: ImportUnderFire.Format.allCases)
+    func daemonKilledAtRandomMoments(format: ImportUnderFire.Format) async throws {
+        try await importing(format) { run in
             var daemon = try run.startDaemon()
             for moment in run.randomMoments() {
                 try await run.waitUntil(rows: moment)
@@ -24,8 +25,11 @@ import Testing
         }
     }
 
-    @Test func serverProcessesOfWorkersTerminatedAtRandomMoments() async throws {
-        try await importing { run in
+    @Test(arguments: ImportUnderFire.Format.allCases)
+    func serverProcessesOfWorkersTerminatedAtRandomMoments(
+        format: ImportUnderFire.Format
+    ) async throws {
+        try await importing(format) { run in
             let daemon = try run.startDaemon()
             for moment in run.randomMoments() {
                 try await run.waitUntil(rows: moment)
@@ -161,18 +165,20 @@ import Testing
     // MARK: A run
 
     private func importing(
+        _ format: ImportUnderFire.Format = .csv,
         on server: PostgresServer? = nil,
         _ body: (ImportUnderFire) async throws -> Void
     ) async throws {
         if let server {
             try await ImportUnderFire.with(
                 TestDatabase.onServer(server.url()),
+                format,
                 rows: Self.rows,
                 body
             )
         } else {
             try await TestDatabase.with { database in
-                try await ImportUnderFire.with(database, rows: Self.rows, body)
+                try await ImportUnderFire.with(database, format, rows: Self.rows, body)
             }
         }
     }
@@ -189,8 +195,23 @@ struct ImportUnderFire {
     private let folder: URL
     private let rows: Int
 
+    enum Format: String, CaseIterable, Sendable {
+        case csv, jsonl
+
+        func text(rows: Int) -> String {
+            var text = self == .csv ? "src_line,val\n" : ""
+            for row in 1...rows {
+                text +=
+                    self == .csv
+                    ? "\(row),v\(row)\n" : "{\"val\":\"v\(row)\",\"src_line\":\(row)}\n"
+            }
+            return text
+        }
+    }
+
     static func with(
         _ database: TestDatabase,
+        _ format: Format,
         rows: Int,
         _ body: (ImportUnderFire) async throws -> Void
     ) async throws {
@@ -205,9 +226,12 @@ struct ImportUnderFire {
                 Issue.record(error)
             }
         }
-        var text = "src_line,val\n"
-        for row in 1...rows { text += "\(row),v\(row)\n" }
-        try text.write(to: folder.appending(path: "in.csv"), atomically: true, encoding: .utf8)
+        let file = "in.\(format)"
+        try format.text(rows: rows).write(
+            to: folder.appending(path: file),
+            atomically: true,
+            encoding: .utf8
+        )
         try await database.run(
             "create schema hc; create table hc.row_once (src_line bigint, val text)"
         )
@@ -220,7 +244,7 @@ struct ImportUnderFire {
         let enqueued = try await run.program.run(
             "import",
             "hc.row_once",
-            "in.csv",
+            file,
             "--batch",
             "500"
         )

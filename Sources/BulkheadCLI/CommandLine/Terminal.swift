@@ -21,6 +21,13 @@ struct Terminal: Sendable {
         try Self.write(text + "\n", to: 1)
     }
 
+    /// Writes bytes of a result as they are.
+    ///
+    /// - Throws: When nobody takes them, such as a closed pipe.
+    func result(bytes: [UInt8]) throws {
+        try Self.write(bytes, to: 1)
+    }
+
     /// Says what is going on; nothing when told to be quiet.
     func note(_ text: String) {
         if !isQuiet { Self.say(text + "\n") }
@@ -70,7 +77,11 @@ struct Terminal: Sendable {
     }
 
     private static func write(_ text: String, to descriptor: Int32) throws {
-        var bytes = Array(text.utf8)[...]
+        try write(Array(text.utf8), to: descriptor)
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) throws {
+        var bytes = bytes[...]
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 {

@@ -67,7 +67,9 @@ struct BatchOutcome {
                 value: column.flatMap { batch.value(of: row, column: $0) },
                 sqlstate: sqlstate,
                 message: message,
-                raw: batch.raw(of: row)
+                raw: batch.raw(of: row),
+                rowBytes: Int64(batch.raw(of: row).count),
+                lineEnd: batch.rows[row].lineEnd
             )
         )
         drawHorizon()

@@ -19,6 +19,13 @@ actor ImportReader {
         let feedKey: FeedKey?
     }
 
+    /// What the start of a file tells.
+    struct Opened: Sendable {
+        /// The names in the header; nil without a header.
+        let names: [String]?
+        let rejectFile: RejectFile
+    }
+
     private static let idsInOne = 10_000
 
     init(file: OpenFile, format: FileFormat) {
@@ -37,14 +44,21 @@ actor ImportReader {
     /// - Parameters:
     ///   - skip: Physical lines before the header.
     ///   - hasHeader: Whether there is a header.
-    /// - Returns: The header's names; nil without a header.
+    /// - Returns: What its start tells.
     /// - Throws: `ReadError`.
-    func open(skip: Int, hasHeader: Bool) throws -> [String]? {
+    func open(skip: Int, hasHeader: Bool) throws -> Opened {
         let reader = try format.reader(of: file)
         try reader.skipLines(skip)
         let names = hasHeader ? try reader.readHeader() : nil
         self.reader = reader
-        return names
+        return Opened(
+            names: names,
+            rejectFile: RejectFile(
+                name: file.name,
+                header: reader.header,
+                isConverted: reader.isConverted
+            )
+        )
     }
 
     /// Sets how rows are written, and goes to the place where an earlier attempt stopped.
@@ -112,7 +126,9 @@ actor ImportReader {
             value: problem.value ?? field.flatMap { encoder.value(at: $0, of: record) },
             sqlstate: problem.sqlstate,
             message: problem.message,
-            raw: record.bytes
+            raw: record.bytes,
+            rowBytes: record.length,
+            lineEnd: record.lineEnd
         )
     }
 

@@ -70,22 +70,25 @@ final class ImportRun {
             )
         }
         let reader = ImportReader(file: file, format: format)
-        let header = try await reader.open(
+        let opened = try await reader.open(
             skip: arguments.skip ?? 0,
             hasHeader: arguments.hasHeader
         )
-        let names = arguments.columns ?? header
+        let names = arguments.columns ?? opened.names
         let plan = try await context.read { connection in
             try ImportPlan(target, arguments, names: names, file: checkpoint.file, connection)
         }
         try await reader.start(plan.layout, from: checkpoint.position)
-        try await loadBatches(of: file, from: reader, plan)
+        try await loadBatches(of: file, from: reader, plan, opened.rejectFile)
     }
 
     /// The next batch is read while the server works on this one.
-    private func loadBatches(of file: OpenFile, from reader: ImportReader, _ plan: ImportPlan)
-        async throws
-    {
+    private func loadBatches(
+        of file: OpenFile,
+        from reader: ImportReader,
+        _ plan: ImportPlan,
+        _ rejectFile: RejectFile
+    ) async throws {
         var pending = reader.batch(rows: sizer.rows, bytes: batchBytes)
         defer { pending.cancel() }
         while true {
@@ -93,7 +96,7 @@ final class ImportRun {
             if !batch.isLast { pending = reader.batch(rows: sizer.rows, bytes: batchBytes) }
             try file.checkUnchanged()
             let start = ContinuousClock.now
-            try await load(batch, of: file, plan)
+            try await load(batch, of: file, plan, rejectFile)
             sizer.took(.now - start, rows: batch.count)
             if batch.isLast { return }
         }
@@ -101,7 +104,12 @@ final class ImportRun {
 
     // MARK: One batch
 
-    private func load(_ batch: ParsedBatch, of file: OpenFile, _ plan: ImportPlan) async throws {
+    private func load(
+        _ batch: ParsedBatch,
+        of file: OpenFile,
+        _ plan: ImportPlan,
+        _ rejectFile: RejectFile
+    ) async throws {
         let allowed = arguments.maxRejects ?? 0
         do {
             try await context.batch { transaction in
@@ -115,7 +123,11 @@ final class ImportRun {
                     in: transaction
                 )
                 let outcome = try loader.load()
-                try outcome.rejects.write(job: context.job.id, transaction.connection)
+                try outcome.rejects.write(
+                    job: context.job.id,
+                    of: rejectFile,
+                    transaction.connection
+                )
                 var next = progress
                 next.totals.add(read: batch.count, outcome, plan.policy)
                 next.checkpoint = self.checkpoint(after: batch, of: file)
@@ -123,7 +135,7 @@ final class ImportRun {
             }
             progress = try ImportProgress(context.progress)
         } catch let error as TooManyRejects {
-            try await fail(error, allowed: allowed)
+            try await fail(error, allowed: allowed, rejectFile)
         }
     }
 
@@ -143,10 +155,14 @@ final class ImportRun {
     }
 
     /// Keeps the rejects of the batch that was given up, for whoever mends the file.
-    private func fail(_ error: TooManyRejects, allowed: Int64) async throws {
+    private func fail(
+        _ error: TooManyRejects,
+        allowed: Int64,
+        _ rejectFile: RejectFile
+    ) async throws {
         let rejects = error.rejects.sorted { $0.line < $1.line }
         try await context.batch { transaction in
-            try rejects.write(job: context.job.id, transaction.connection)
+            try rejects.write(job: context.job.id, of: rejectFile, transaction.connection)
             return context.progress
         }
         guard let first = rejects.first else { return }

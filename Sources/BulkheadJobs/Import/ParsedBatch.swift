@@ -24,6 +24,7 @@ struct ParsedBatch: Sendable {
         let offset: Int64
         let textEnd: Int
         let rawEnd: Int
+        let lineEnd: LineEnd
         /// The positions of the columns that it says nothing of, ascending; they stand as NULL in its text.
         var missing: [UInt16] = []
     }
@@ -48,6 +49,7 @@ struct ParsedBatch: Sendable {
                 offset: record.offset,
                 textEnd: text.count,
                 rawEnd: raw.count,
+                lineEnd: record.lineEnd,
                 missing: missing
             )
         )

@@ -12,6 +12,9 @@ struct Reject: Sendable {
     let message: String
     /// The row as it stands in the file, its first 64 KiB.
     let raw: [UInt8]
+    /// The size of the whole row.
+    let rowBytes: Int64
+    let lineEnd: LineEnd
 
     static let keptBytes = 64 << 10
     private static let keptCharacters = 1000
@@ -24,7 +27,9 @@ struct Reject: Sendable {
         value: [UInt8]?,
         sqlstate: String,
         message: String,
-        raw: some Collection<UInt8>
+        raw: some Collection<UInt8>,
+        rowBytes: Int64,
+        lineEnd: LineEnd
     ) {
         self.file = file
         self.line = line
@@ -36,6 +41,8 @@ struct Reject: Sendable {
         self.sqlstate = sqlstate
         self.message = Self.storable(message)
         self.raw = Array(raw.prefix(Self.keptBytes))
+        self.rowBytes = rowBytes
+        self.lineEnd = lineEnd
     }
 
     /// One line that says what is wrong where.
@@ -50,25 +57,46 @@ struct Reject: Sendable {
     }
 }
 
-extension Array where Element == Reject {
-    /// Writes the rejects of a job, in one statement.
-    func write(job: Int64, _ connection: Connection) throws {
+/// What the rejects of a file need besides to be a file again.
+struct RejectFile: Sendable {
+    let name: String
+    /// The header with its line end; nil when the file has none.
+    let header: [UInt8]?
+    /// Whether the file is in another encoding than its rejects.
+    let isConverted: Bool
+}
+
+extension [Reject] {
+    /// Writes the rejects of a job that stand in one file, in the file's order, in one statement.
+    func write(job: Int64, of file: RejectFile, _ connection: Connection) throws {
         guard !isEmpty else { return }
+        let ordered = sorted { $0.offset < $1.offset }
         // Arrays of texts hold no NULL here: an empty name or value is told by its own flag.
         try connection.query(
             """
-            insert into bulkhead.reject
-                (job, file, line, byte_offset, column_name, value, sqlstate, message, raw)
+            with of_file as (
+                insert into bulkhead.reject_file as f (job, file, header, is_converted)
+                values (\(job), \(file.name), \(file.header.map { Bytes($0) }), \(file.isConverted))
+                on conflict (job, file) do update
+                set header = excluded.header, is_converted = excluded.is_converted
+                where (f.header, f.is_converted) is distinct from (excluded.header, excluded.is_converted)
+            )
+            insert into bulkhead.reject (job, file, line, byte_offset, column_name, value, sqlstate,
+                message, raw, row_bytes, line_end)
             select \(job), r.file, r.line, r.byte_offset,
                 case when r.has_column then r.column_name end, case when r.has_value then r.value end,
-                r.sqlstate, r.message, r.raw
-            from unnest(\(map(\.file))::text[], \(map(\.line))::bigint[], \(map(\.offset))::bigint[],
-                \(map { $0.columnName != nil })::boolean[], \(map { $0.columnName ?? "" })::text[],
-                \(map { $0.value != nil })::boolean[], \(map { $0.value ?? "" })::text[],
-                \(map(\.sqlstate))::text[], \(map(\.message))::text[],
-                \(map { Bytes($0.raw) })::bytea[])
-                as r (file, line, byte_offset, has_column, column_name, has_value, value, sqlstate,
-                    message, raw)
+                r.sqlstate, r.message, r.raw, r.row_bytes, r.line_end
+            from unnest(\(ordered.map(\.file))::text[], \(ordered.map(\.line))::bigint[],
+                \(ordered.map(\.offset))::bigint[],
+                \(ordered.map { $0.columnName != nil })::boolean[],
+                \(ordered.map { $0.columnName ?? "" })::text[],
+                \(ordered.map { $0.value != nil })::boolean[], \(ordered.map { $0.value ?? "" })::text[],
+                \(ordered.map(\.sqlstate))::text[], \(ordered.map(\.message))::text[],
+                \(ordered.map { Bytes($0.raw) })::bytea[], \(ordered.map(\.rowBytes))::bigint[],
+                \(ordered.map(\.lineEnd.text))::text[])
+                with ordinality as r (file, line, byte_offset, has_column, column_name, has_value,
+                    value, sqlstate, message, raw, row_bytes, line_end, n)
+            order by r.n
             """
         )
     }

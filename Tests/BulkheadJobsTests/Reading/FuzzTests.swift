@@ -4,28 +4,8 @@ import Testing
 @testable import BulkheadJobs
 
 @Suite struct FuzzTests {
-    private static let files: UInt64 = 2_000
-
-    /// BULKHEAD_FUZZ_SECONDS=600 looks for longer, from a seed of its own each time.
-    private static var seconds: Double? {
-        ProcessInfo.processInfo.environment["BULKHEAD_FUZZ_SECONDS"].flatMap(Double.init)
-    }
-
     @Test func randomFilesAreReadAsTheSlowReaderReadsThem() throws {
-        guard let seconds = Self.seconds else {
-            for seed in 0..<Self.files {
-                try check(RandomFile(seed: seed))
-            }
-            return
-        }
-        let end = ContinuousClock.now + .seconds(seconds)
-        let first = UInt64.random(in: 0...UInt64.max)
-        var seed = first
-        while ContinuousClock.now < end {
-            try check(RandomFile(seed: seed))
-            seed &+= 1
-        }
-        print("read \(seed &- first) random files, from seed \(first) on")
+        try FuzzLoop.run("delimited files") { try check(RandomFile(seed: $0)) }
     }
 
     private func check(_ file: RandomFile) throws {

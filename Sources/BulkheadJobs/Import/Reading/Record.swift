@@ -8,6 +8,7 @@ struct Record: ~Copyable {
     let offset: Int64
     /// Bytes of it in the file, without its line end.
     let length: Int64
+    let lineEnd: LineEnd
     let flaw: RecordFlaw?
     /// The fields, in bytes from the start of the record; none when there is a flaw.
     let fields: [Field]
@@ -21,6 +22,7 @@ struct Record: ~Copyable {
         line: Int64,
         offset: Int64,
         length: Int64,
+        lineEnd: LineEnd,
         flaw: RecordFlaw?,
         fields: [Field],
         window: [UInt8],
@@ -29,6 +31,7 @@ struct Record: ~Copyable {
         self.line = line
         self.offset = offset
         self.length = length
+        self.lineEnd = lineEnd
         self.flaw = flaw
         self.fields = fields
         self.window = window

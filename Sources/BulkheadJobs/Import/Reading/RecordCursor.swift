@@ -72,6 +72,7 @@ struct RecordCursor {
             line: scanner.line,
             offset: offset,
             length: scanner.length,
+            lineEnd: lineEnd,
             flaw: scanner.flaw,
             fields: scanner.fields,
             window: window.bytes,
@@ -79,6 +80,17 @@ struct RecordCursor {
         )
         advance()
         return record
+    }
+
+    /// What ended the record at hand.
+    private var lineEnd: LineEnd {
+        switch scanner.lineEndSize {
+        case 0: .none
+        case 1:
+            window.bytes[window.head + scanner.consumed - 1] == Byte.lineFeed
+                ? .lineFeed : .carriageReturn
+        default: .both
+        }
     }
 
     private mutating func advance() {

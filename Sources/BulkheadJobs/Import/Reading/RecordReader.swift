@@ -2,6 +2,9 @@
 final class RecordReader {
     let layout: RecordLayout
 
+    /// The header with its line end, as it stands in the file; nil as long as none has been read.
+    private(set) var header: [UInt8]?
+
     private let source: any ByteSource
     private var cursor: RecordCursor
     private var isOpened = false
@@ -36,6 +39,9 @@ final class RecordReader {
     /// Where the next record starts, or blank lines before it.
     var position: ReadPosition { cursor.position }
 
+    /// Whether the file is in another encoding than the text that is read from it.
+    var isConverted: Bool { source is TranscodedSource }
+
     /// The share of the file that has been read, from 0 to 1.
     var fractionRead: Double { source.fractionRead }
 
@@ -62,6 +68,7 @@ final class RecordReader {
         if let flaw = header.flaw {
             throw ReadError.badHeader(source.name, header.line, RecordProblem(flaw).message)
         }
+        self.header = Array(header.bytes) + Array(header.lineEnd.text.utf8)
         var names: [String] = []
         for index in header.fields.indices {
             let value = header.value(at: index, in: dialect) ?? []

@@ -23,6 +23,8 @@ struct RecordScanner {
     private(set) var length: Int64 = 0
     /// Bytes shown last that belong to the record and its line end.
     private(set) var consumed = 0
+    /// Those of them that are the line end.
+    private(set) var lineEndSize = 0
     /// Bytes of the record that are shown no more.
     private(set) var forgotten: Int64 = 0
     /// Whether the record has outgrown the limit, so that its bytes need not be kept.
@@ -326,6 +328,7 @@ extension RecordScanner {
         isFinished = true
         length = length(of: cursor)
         consumed = cursor + lineEnd
+        lineEndSize = lineEnd
         nextLine = line + 1 + lineEnds.inside
         if length > limit {
             flaw = .tooLong(limit: limit)
