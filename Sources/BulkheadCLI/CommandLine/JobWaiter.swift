@@ -39,7 +39,7 @@ struct JobWaiter {
             }
             if !hasAsked, status.state == "available", .now - start > .seconds(3) {
                 hasAsked = true
-                if let warning = try status.missingDaemon(connection) {
+                if let warning = try status.hindrance(connection) {
                     progress.end()
                     terminal.note(warning)
                 }
