@@ -254,10 +254,10 @@ extension Job {
         args = JSONText(try rows.required(row, 4))
         attempt = try rows.required(row, 5)
         progress = Progress(
-            checkpoint: try rows.value(row, 6, as: String.self).map(JSONText.init),
+            checkpoint: try rows.value(row, 6),
             rowsDone: try rows.required(row, 7),
             rowsTotal: nil,
-            result: try rows.value(row, 9, as: String.self).map(JSONText.init)
+            result: try rows.value(row, 9)
         )
         batches = try rows.required(row, 8)
     }

@@ -2,7 +2,7 @@ internal import Bulkhead
 internal import FoundationEssentials
 internal import Glibc
 internal import Postgres
-internal import PostgresServer
+internal import Signals
 
 /// Waits for jobs to end, and shows how far they are.
 struct JobWaiter {
