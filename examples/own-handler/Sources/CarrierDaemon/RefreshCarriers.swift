@@ -10,7 +10,9 @@ struct RefreshCarriers: JobHandler {
         var batch: Int?
     }
 
-    /// Where the next batch starts. It commits with the rows, so no carrier is ever left out.
+    /// Where the next batch starts.
+    ///
+    /// It commits with the rows, so no carrier is ever left out.
     struct Checkpoint: Codable {
         var after = ""
         var isLast = false
@@ -33,7 +35,7 @@ struct RefreshCarriers: JobHandler {
         return nil
     }
 
-    /// One statement for all carriers of the batch. Readers hear only of those that changed.
+    /// Runs one statement for all carriers of the batch; readers hear only of those that changed.
     private func refresh(_ size: Int, after progress: Progress, in batch: Batch) throws -> Progress
     {
         let rows = try batch.connection.query(
