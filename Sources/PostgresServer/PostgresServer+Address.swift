@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 extension PostgresServer {
     /// The address as a URL, as `BULKHEAD_DATABASE_URL` takes it.
@@ -50,7 +51,7 @@ extension PostgresServer {
         let text: String
         do {
             text = try String(contentsOfFile: "\(dataDirectory)/postmaster.pid", encoding: .utf8)
-        } catch CocoaError.fileReadNoSuchFile {
+        } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
             return nil
         }
         return text.split(separator: "\n").first.flatMap { Int32($0) }
