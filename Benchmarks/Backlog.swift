@@ -27,6 +27,7 @@ struct Backlog {
     ///   - daemons: How many.
     ///   - before: Runs when the jobs are there and none is claimed.
     /// - Returns: What it took.
+    /// - Throws: When a daemon or the server fails.
     func drain(
         daemons: Int,
         beside before: () throws -> Void = {}
