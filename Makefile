@@ -3,10 +3,10 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 SWIFT_SOURCES = Package.swift Sources Migrations Plugins Tests $(wildcard Benchmarks examples)
-SHELL_SOURCES = $(wildcard scripts/*.sh Benchmarks/*.sh examples/*.sh) .ci/run
+SHELL_SOURCES = $(wildcard scripts/*.sh Benchmarks/*.sh examples/*/*.sh) .ci/run
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build run test bench lint install clean
+.PHONY: help bootstrap build run example test bench lint install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ run: bootstrap ## watch an import survive kill -9, in a database of its own
 	swift build --product private-server
 	swift build --product bulkhead
 	@scripts/run-example.sh
+
+example: bootstrap ## build and run a daemon with a handler of its own
+	examples/own-handler/run.sh
 
 test: bootstrap ## run every test, against a PostgreSQL of its own
 	swift test --parallel --disable-xctest

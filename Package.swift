@@ -16,7 +16,8 @@ let package = Package(
     products: [
         .executable(name: "bulkhead", targets: ["BulkheadCLI"]),
         .executable(name: "bulkhead-benchmarks", targets: ["BulkheadBenchmarks"]),
-        .library(name: "Bulkhead", targets: ["Bulkhead"]),
+        // With Postgres: a handler of one's own speaks to the database through it.
+        .library(name: "Bulkhead", targets: ["Bulkhead", "Postgres"]),
         .library(name: "BulkheadJobs", targets: ["BulkheadJobs"]),
         .library(name: "BulkheadTesting", targets: ["BulkheadTesting"]),
     ],
@@ -35,7 +36,7 @@ let package = Package(
         ),
         .target(
             name: "Bulkhead",
-            dependencies: ["Postgres", "Migrations"],
+            dependencies: ["Postgres", "Migrations", "Signals"],
             swiftSettings: settings
         ),
         .target(
@@ -45,9 +46,10 @@ let package = Package(
         ),
         .executableTarget(
             name: "BulkheadCLI",
-            dependencies: ["BulkheadJobs", "Bulkhead", "Postgres", "PostgresServer"],
+            dependencies: ["BulkheadJobs", "Bulkhead", "Postgres", "PostgresServer", "Signals"],
             swiftSettings: settings
         ),
+        .target(name: "Signals", swiftSettings: settings),
         .target(name: "PostgresServer", swiftSettings: settings),
         .executableTarget(
             name: "BulkheadBenchmarks",
@@ -58,8 +60,15 @@ let package = Package(
         ),
         .executableTarget(
             name: "private-server",
-            dependencies: ["PostgresServer"],
+            dependencies: ["PostgresServer", "Signals"],
             path: "Sources/PrivateServer",
+            swiftSettings: settings
+        ),
+        // The package examples/own-handler, built here too, so that it is tried with every change.
+        .executableTarget(
+            name: "carrier-daemon",
+            dependencies: ["Bulkhead", "Postgres"],
+            path: "examples/own-handler/Sources/CarrierDaemon",
             swiftSettings: settings
         ),
         .target(
@@ -99,7 +108,9 @@ let package = Package(
         ),
         .testTarget(
             name: "EndToEnd",
-            dependencies: ["BulkheadCLI", "BulkheadTesting", "Postgres", "PostgresServer"],
+            dependencies: [
+                "BulkheadCLI", "BulkheadTesting", "Postgres", "PostgresServer", "carrier-daemon",
+            ],
             swiftSettings: settings
         ),
     ]

@@ -4,6 +4,8 @@ import Foundation
 struct Child {
     let seconds: Double
     let peakMebibytes: Double
+    /// What it and its own children had of the processors.
+    let processorSeconds: Double
 
     /// Runs a program; its standard output is thrown away.
     static func run(_ program: String, _ arguments: [String], environment: [String: String]) throws
@@ -28,7 +30,8 @@ struct Child {
         guard status == 0 else { throw Failure("\(program) failed with status \(status)") }
         return Child(
             seconds: (ContinuousClock.now - start) / .seconds(1),
-            peakMebibytes: Double(usage.ru_maxrss) / 1024
+            peakMebibytes: Double(usage.ru_maxrss) / 1024,
+            processorSeconds: usage.ru_utime.seconds + usage.ru_stime.seconds
         )
     }
 
@@ -39,4 +42,8 @@ struct Child {
             FileManager.default.isExecutableFile(atPath: "\($0)/\(program)")
         }
     }
+}
+
+extension timeval {
+    fileprivate var seconds: Double { Double(tv_sec) + Double(tv_usec) / 1e6 }
 }

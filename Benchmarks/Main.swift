@@ -5,6 +5,8 @@ import Foundation
 struct Main {
     static func main() async throws {
         let words = Array(CommandLine.arguments.dropFirst())
+        // How this program drains a queue in a process of its own.
+        if words == [drainWord] { await NoOperation.drain() }
         guard words.count >= 2 else {
             throw Failure("usage: bulkhead-benchmarks PROGRAM FLIGHTS.csv.gz [import|queue]...")
         }
@@ -19,6 +21,8 @@ struct Main {
             try await QueueBenchmark().run()
         }
     }
+
+    static let drainWord = "drain"
 
     /// A size from the environment.
     static func setting(_ name: String, _ usual: Int) -> Int {

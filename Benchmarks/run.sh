@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Measures Bulkhead beside a baseline in the same run, on a private PostgreSQL with its usual durability.
 #   Benchmarks/run.sh [import|queue]...     default: all
-#   BULKHEAD_BENCH_ROWS, BULKHEAD_BENCH_ROUNDS, BULKHEAD_BENCH_JOBS change the sizes.
+#   BULKHEAD_BENCH_ROWS, BULKHEAD_BENCH_ROUNDS, BULKHEAD_BENCH_JOBS change the sizes;
+#   BULKHEAD_BENCH_FSYNC=0 lets the queue's server not wait for the disk, which shows what the processors allow.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 swift build -c release --static-swift-stdlib --product bulkhead

@@ -58,6 +58,8 @@ comment on column bulkhead.job.checkpoint is 'Where the next batch starts';
 create index job_available on bulkhead.job (queue, priority, id) where state = 'available';
 create index job_due on bulkhead.job (queue, run_at) where state in ('scheduled', 'retryable');
 create index job_running on bulkhead.job (daemon) where state = 'running';
+-- For people who look at queues.
+create index job_held on bulkhead.job (queue) where state in ('paused', 'blocked');
 create unique index job_unique_key on bulkhead.job (kind, unique_key)
     where unique_key is not null and state not in ('completed', 'cancelled', 'discarded');
 
@@ -79,12 +81,25 @@ comment on column bulkhead.daemon.process_start is 'Tells one process from a lat
 create table bulkhead.request (
     id   bigint generated always as identity primary key,
     job  bigint not null,
-    what text not null check (what in ('cancel')),
+    what text not null check (what in ('cancel', 'pause', 'resume')),
     "by" text not null default current_user,
     at   timestamptz not null default now()
 );
-comment on table bulkhead.request is 'What people asked of running jobs; insert-only, gone with the job''s end';
+comment on table bulkhead.request is
+    'What people asked of running jobs; insert-only, gone when it is done, withdrawn or past';
 create index request_job on bulkhead.request (job);
+
+create table bulkhead.queue (
+    name        text primary key check (name <> '' and length(name) <= 128),
+    paused      boolean not null default false,
+    max_running int check (max_running > 0),
+    "by"        text not null default current_user,
+    at          timestamptz not null default now()
+);
+comment on table bulkhead.queue is 'Queues that were paused or limited; one without a row is neither';
+comment on column bulkhead.queue.max_running is
+    'How many of its jobs run at once, over all daemons; null: any number';
+comment on column bulkhead.queue."by" is 'Who changed it last';
 
 create table bulkhead.job_error (
     id         bigint generated always as identity primary key,

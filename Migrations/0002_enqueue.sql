@@ -83,29 +83,3 @@ end $$;
 comment on function bulkhead.enqueue is
     'Adds a job inside the caller''s transaction and returns its id; with a unique_key that an unfinished '
     'job of the kind has, returns that job''s id';
-
--- A running job is asked, not touched: its row must stay free for the next batch, however long the
--- caller's transaction stays open.
-create function bulkhead.cancel(id bigint) returns bigint
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-#variable_conflict use_column
-declare
-    present text;
-begin
-    update bulkhead.job set state = 'cancelled', finished_at = now()
-    where id = cancel.id and state in ('blocked', 'scheduled', 'available', 'retryable', 'paused');
-    if found then
-        return cancel.id;
-    end if;
-    select state into present from bulkhead.job where id = cancel.id;
-    if present is null then
-        raise exception 'there is no job %', cancel.id using errcode = 'P0002';
-    elsif present in ('completed', 'cancelled', 'discarded') then
-        raise exception 'job % is already %', cancel.id, present using errcode = '55000';
-    end if;
-    insert into bulkhead.request (job, what) values (cancel.id, 'cancel');
-    perform pg_notify('bulkhead_control', 'request');
-    return cancel.id;
-end $$;
-comment on function bulkhead.cancel is
-    'Cancels a job: a waiting one at once, a running one as soon as its worker hears of it';

@@ -32,9 +32,9 @@ begin
             using errcode = 'BH002';
     end if;
     return query
-        select r.job, r.what from bulkhead.request r
-        join bulkhead.job j on j.id = r.job
-        where j.state = 'running' and j.daemon = renew_lease.daemon;
+        select j.id, bulkhead.requested(j.id) from bulkhead.job j
+        where j.id in (select r.job from bulkhead.request r)
+          and j.state = 'running' and j.daemon = renew_lease.daemon;
 end $$;
 
 create function bulkhead.unregister_daemon(daemon uuid) returns void
@@ -54,6 +54,44 @@ language sql set search_path = pg_catalog, pg_temp as $$
     update bulkhead.daemon set lease_expires_at = '-infinity' where id = any ($1)
 $$;
 
+-- How many more jobs of a queue may run; null: any number. Who claims from a limited queue waits for whoever
+-- else does, to count what those have claimed. It is no lock on the queue's row, which a psql left at
+-- `begin; select bulkhead.limit_queue('q', 3)` would hold.
+create function bulkhead.room(queue text) returns int
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+    found_queue record;
+begin
+    select q.paused, q.max_running into found_queue from bulkhead.queue q where q.name = room.queue;
+    if found_queue.paused then
+        return 0;
+    elsif found_queue.max_running is null then
+        return null;
+    end if;
+    perform pg_advisory_xact_lock(1112884294, hashtext(room.queue));
+    return found_queue.max_running
+        - (select count(*) from bulkhead.job j where j.state = 'running' and j.queue = room.queue);
+end $$;
+
+-- Rings when a job of a limited queue has ended and others wait for its place: those may be the work of
+-- another daemon.
+create function bulkhead.ring_room(queue text) returns void
+language sql set search_path = pg_catalog, pg_temp as $$
+    select pg_notify('bulkhead_control', 'queue')
+    from bulkhead.queue q
+    where q.name = $1 and q.max_running is not null and not q.paused
+      and exists (select from bulkhead.job j where j.queue = q.name and j.state = 'available')
+$$;
+
+-- What people ask of a job that runs: 'cancel' beats all, else the last word counts, 'pause' or 'resume'; null
+-- when nobody asked.
+create function bulkhead.requested(job bigint) returns text
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    select case when bool_or(r.what = 'cancel') then 'cancel'
+           else (array_agg(r.what order by r.id desc))[1] end
+    from bulkhead.request r where r.job = $1
+$$;
+
 -- Claims work for one worker: one job, or a bunch of small ones. The search starts after the last
 -- claimed key, so that it does not walk the dead index entries of all earlier claims again.
 create function bulkhead.claim(
@@ -68,6 +106,7 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     first record;
     taken bigint[];
+    free int;
 begin
     if not bulkhead.holds_lease(claim.daemon) then
         raise exception 'daemon % has no lease', claim.daemon using errcode = 'BH002';
@@ -85,6 +124,11 @@ begin
     if found then
         claim.after_priority := null;
         claim.after_id := null;
+    end if;
+
+    free := bulkhead.room(claim.queue);
+    if free <= 0 then
+        return;
     end if;
 
     select j.id, j.priority, j.kind, j.attempt into first
@@ -106,7 +150,7 @@ begin
             where j.queue = claim.queue and j.state = 'available' and j.kind = any (claim.small_kinds)
               and (j.host is null or j.host = claim.host) and j.attempt = 0
               and (j.priority, j.id) > (first.priority, first.id)
-            order by j.priority, j.id limit claim.bunch - 1
+            order by j.priority, j.id limit least(claim.bunch, free) - 1
             for update skip locked);
     end if;
 
@@ -132,7 +176,8 @@ declare
     returned bigint;
 begin
     update bulkhead.job j
-    set state = 'available', daemon = null, attempt = j.attempt - 1,
+    set state = case when bulkhead.requested(j.id) = 'pause' then 'paused' else 'available' end,
+        daemon = null, attempt = j.attempt - 1,
         attempt_floor = least(j.attempt_floor, j.attempt - 1)
     where j.state = 'running' and j.daemon = return_unheld.daemon and j.id <> all (return_unheld.held);
     get diagnostics returned = row_count;
@@ -150,21 +195,26 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
         order by j.run_at limit 1) as due
 $$;
 
--- Whether anything of the daemon's kinds and queues is available, running, or due soon.
+-- Whether anything of the daemon's kinds and queues is running, or is available or due soon in a queue that
+-- is not paused.
 create function bulkhead.has_work(queues text[], kinds text[], host text, within interval) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
     select exists (
             select from bulkhead.job j
-            where j.state = 'available' and j.queue = any ($1) and j.kind = any ($2)
-              and (j.host is null or j.host = $3))
-        or exists (
-            select from bulkhead.job j
             where j.state = 'running' and j.queue = any ($1) and j.kind = any ($2)
               and (j.host is null or j.host = $3))
         or exists (
-            select from bulkhead.job j
-            where j.state in ('scheduled', 'retryable') and j.run_at <= clock_timestamp() + $4
-              and j.queue = any ($1) and j.kind = any ($2) and (j.host is null or j.host = $3))
+            select from unnest($1) as open (queue)
+            where not exists (select from bulkhead.queue q where q.name = open.queue and q.paused)
+              and (exists (
+                    select from bulkhead.job j
+                    where j.state = 'available' and j.queue = open.queue and j.kind = any ($2)
+                      and (j.host is null or j.host = $3))
+                or exists (
+                    select from bulkhead.job j
+                    where j.state in ('scheduled', 'retryable') and j.run_at <= clock_timestamp() + $4
+                      and j.queue = open.queue and j.kind = any ($2)
+                      and (j.host is null or j.host = $3))))
 $$;
 
 -- Records affected ids, at most 10,000 a row.
@@ -254,7 +304,8 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- Ends an attempt. outcome: 'completed', 'cancelled', 'failed' (for good), 'retry' (again later) or
--- 'handed back' (again at once, the attempt not counted). Returns the state that the job is in now.
+-- 'handed back' (again at once, the attempt not counted). What would run again heeds what people asked of it.
+-- Returns the state that the job is in now.
 create function bulkhead.finish(
     job bigint, attempt int, daemon uuid, outcome text, result jsonb,
     sqlstate text, message text, detail text, "position" text
@@ -262,8 +313,10 @@ create function bulkhead.finish(
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-    is_cancelled boolean := exists (
-        select from bulkhead.request r where r.job = finish.job and r.what = 'cancel');
+    -- Only what is heeded here is deleted below: what comes meanwhile is for later.
+    seen bigint[] := array(select r.id from bulkhead.request r where r.job = finish.job);
+    asked text := case when seen <> '{}' then bulkhead.requested(finish.job) end;
+    is_cancelled boolean := coalesce(asked = 'cancel', false);
     new_state text;
     row_queue text;
     row_priority int;
@@ -273,8 +326,9 @@ begin
             when finish.outcome = 'completed' then 'completed'
             when finish.outcome = 'failed' then 'discarded'
             when finish.outcome = 'cancelled' or is_cancelled then 'cancelled'
+            when finish.outcome = 'retry' and j.attempt - j.attempt_floor >= j.max_attempts then 'discarded'
+            when asked = 'pause' then 'paused'
             when finish.outcome = 'handed back' then 'available'
-            when j.attempt - j.attempt_floor >= j.max_attempts then 'discarded'
             else 'retryable' end,
         run_at = case when finish.outcome = 'retry'
             then clock_timestamp() + bulkhead.backoff(j.attempt - j.attempt_floor) else j.run_at end,
@@ -298,11 +352,11 @@ begin
         insert into bulkhead.job_error (job, attempt, sqlstate, message, detail, "position")
         values (finish.job, finish.attempt, finish.sqlstate, finish.message, finish.detail, finish."position");
     end if;
-    if new_state in ('completed', 'cancelled', 'discarded') then
-        delete from bulkhead.request r where r.job = finish.job;
-    elsif new_state = 'available' then
+    delete from bulkhead.request r where r.id = any (seen);
+    if new_state = 'available' then
         perform bulkhead.ring_job(row_queue, row_priority, finish.job);
     end if;
+    perform bulkhead.ring_room(row_queue);
     return new_state;
 end $$;
 
@@ -323,6 +377,9 @@ begin
     get diagnostics completed = row_count;
     delete from bulkhead.request r where r.job = any (complete.jobs)
         and exists (select from bulkhead.job j where j.id = r.job and j.state = 'completed');
+    perform bulkhead.ring_room(q.name) from bulkhead.queue q
+    where q.max_running is not null
+      and exists (select from bulkhead.job j where j.id = any (complete.jobs) and j.queue = q.name);
     return completed;
 end $$;
 
@@ -368,13 +425,13 @@ begin
         perform set_config('lock_timeout', '2s', true);
         update bulkhead.job j
         set state = case
-                when exists (select from bulkhead.request r where r.job = j.id and r.what = 'cancel')
-                    then 'cancelled'
+                when bulkhead.requested(j.id) = 'cancel' then 'cancelled'
                 when j.started_at is not null and j.attempt - j.attempt_floor >= j.max_attempts
                     then 'discarded'
+                when bulkhead.requested(j.id) = 'pause' then 'paused'
                 else 'available' end,
             finished_at = case
-                when exists (select from bulkhead.request r where r.job = j.id and r.what = 'cancel')
+                when bulkhead.requested(j.id) = 'cancel'
                     or (j.started_at is not null and j.attempt - j.attempt_floor >= j.max_attempts)
                     then clock_timestamp() end,
             -- Not started, but one of a bunch: the attempt does not count.
@@ -404,9 +461,10 @@ begin
     end if;
     if taken.state = 'available' then
         perform bulkhead.ring_job(taken.queue, taken.priority, taken.id);
-    else
+    elsif taken.state <> 'paused' then
         delete from bulkhead.request r where r.job = taken.id;
     end if;
+    perform bulkhead.ring_room(taken.queue);
     return query select taken.id, taken.state, lost.was;
 end $$;
 

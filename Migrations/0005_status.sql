@@ -13,7 +13,9 @@ select
          end as eta,
     make_interval(secs => pace.seconds) as runtime,
     (select e.message from bulkhead.job_error e where e.job = j.id order by e.id desc limit 1) as last_error,
-    exists (select from bulkhead.request r where r.job = j.id and r.what = 'cancel') as cancel_requested
+    exists (select from bulkhead.request r where r.job = j.id and r.what = 'cancel') as cancel_requested,
+    coalesce((select r.what = 'pause' from bulkhead.request r
+              where r.job = j.id and r.what <> 'cancel' order by r.id desc limit 1), false) as pause_requested
 from bulkhead.job j
 cross join lateral (
     select (j.rows_done - j.rows_before)::numeric as rows,
@@ -30,3 +32,50 @@ select
     (select count(*) from bulkhead.job j where j.state = 'running' and j.daemon = d.id) as running
 from bulkhead.daemon d;
 comment on view bulkhead.daemon_status is 'Daemons, whether their lease runs, and how many jobs they hold';
+
+create view bulkhead.queue_status as
+with waiting as (
+    -- Each part by an index of its own: finished jobs, which are many, are never looked at.
+    select j.queue, 'available' as state, count(*) as jobs, min(j.run_at) as since
+    from bulkhead.job j where j.state = 'available' group by j.queue
+    union all
+    select j.queue, j.state, count(*), null
+    from bulkhead.job j where j.state in ('scheduled', 'retryable') group by j.queue, j.state
+    union all
+    select j.queue, 'running', count(*), null
+    from bulkhead.job j where j.state = 'running' group by j.queue
+    union all
+    select j.queue, j.state, count(*), null
+    from bulkhead.job j where j.state in ('paused', 'blocked') group by j.queue, j.state
+),
+served as (
+    select s.queue, count(*) as daemons
+    from bulkhead.daemon d cross join lateral unnest(d.queues) as s (queue)
+    where d.lease_expires_at > clock_timestamp()
+    group by s.queue
+),
+known as (
+    select w.queue from waiting w union select s.queue from served s union select q.name from bulkhead.queue q
+)
+select
+    k.queue as name, coalesce(q.paused, false) as paused, q.max_running,
+    coalesce(w.available, 0) as available, coalesce(w.running, 0) as running,
+    coalesce(w.scheduled, 0) as scheduled, coalesce(w.retryable, 0) as retryable,
+    coalesce(w.paused_jobs, 0) as paused_jobs, coalesce(w.blocked, 0) as blocked,
+    coalesce(s.daemons, 0) as daemons, w.waiting_since, q."by", q.at
+from known k
+left join bulkhead.queue q on q.name = k.queue
+left join served s on s.queue = k.queue
+left join (
+    select w.queue,
+           sum(w.jobs) filter (where w.state = 'available')::bigint as available,
+           sum(w.jobs) filter (where w.state = 'running')::bigint as running,
+           sum(w.jobs) filter (where w.state = 'scheduled')::bigint as scheduled,
+           sum(w.jobs) filter (where w.state = 'retryable')::bigint as retryable,
+           sum(w.jobs) filter (where w.state = 'paused')::bigint as paused_jobs,
+           sum(w.jobs) filter (where w.state = 'blocked')::bigint as blocked,
+           min(w.since) as waiting_since
+    from waiting w group by w.queue) as w on w.queue = k.queue;
+comment on view bulkhead.queue_status is
+    'Queues that have unfinished jobs, are served by a daemon that is alive, or were paused or limited';
+comment on column bulkhead.queue_status.waiting_since is 'Since when the longest waiting available job could run';

@@ -1,15 +1,16 @@
 internal import Bulkhead
 internal import Glibc
 internal import Postgres
-internal import PostgresServer
+internal import Signals
 
 /// The program `bulkhead`.
 @main
 struct Main {
     static let verbs: [any Verb.Type] = [
-        SetupVerb.self, WorkerVerb.self, ImportVerb.self, JobsVerb.self, ShowVerb.self,
-        WaitVerb.self,
-        CancelVerb.self, RejectsVerb.self,
+        SetupVerb.self, WorkerVerb.self, DevVerb.self, ImportVerb.self, EnqueueVerb.self,
+        JobsVerb.self,
+        ShowVerb.self, WaitVerb.self, CancelVerb.self, PauseVerb.self, ResumeVerb.self,
+        RetryVerb.self, RejectsVerb.self, QueuesVerb.self, QueueVerb.self, DaemonsVerb.self,
     ]
 
     /// Not async: the runtime would open descriptors of its own before the first line.

@@ -101,6 +101,11 @@ public struct TimedOut: Error, CustomStringConvertible {
     /// What it was.
     public let what: String
 
+    /// Says what did not come.
+    public init(what: String) {
+        self.what = what
+    }
+
     /// The same in words.
     public var description: String { "timed out: \(what)" }
 }

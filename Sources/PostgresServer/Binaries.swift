@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// The folder that holds `initdb`, `pg_ctl` and `postgres`.
 struct Binaries {
@@ -47,7 +48,11 @@ struct Binaries {
         } catch {
             return []
         }
-        return names.sorted { $0.compare($1, options: .numeric) == .orderedDescending }
+        return names.sorted { numbers(in: $1).lexicographicallyPrecedes(numbers(in: $0)) }
+    }
+
+    private static func numbers(in name: String) -> [Int] {
+        name.split { !("0"..."9" ~= $0) }.compactMap { Int($0) }
     }
 
     private static func onPath(_ environment: [String: String]) -> [String] {
@@ -63,17 +68,10 @@ struct Binaries {
 
     /// What `pg_config --bindir` says; nil if it cannot be asked.
     private static func bindir(of tool: String) -> String? {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(filePath: tool)
-        process.arguments = ["--bindir"]
-        process.standardOutput = output
         do {
-            try process.run()
-            let data = try output.fileHandleForReading.readToEnd() ?? Data()
-            process.waitUntilExit()
-            let text = String(decoding: data, as: UTF8.self)
-            return text.trimmingCharacters(in: .whitespacesAndNewlines)
+            let environment = ProcessInfo.processInfo.environment
+            let text = try Spawn.output(of: [tool, "--bindir"], environment: environment)
+            return text.split(separator: "\n").first.map(String.init)
         } catch {
             return nil
         }

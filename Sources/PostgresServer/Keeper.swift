@@ -1,4 +1,5 @@
-internal import Foundation
+internal import Dispatch
+internal import Glibc
 
 /// The other end of the shell process that runs a server for its owner.
 ///
@@ -28,7 +29,8 @@ final class Keeper: Sendable {
             throw PostgresServerError("no socket: \(String(cString: strerror(errno)))")
         }
         descriptor = ends[0]
-        let theirs = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+        // Only the shell may hold it: its end is then seen here at once.
+        defer { close(ends[1]) }
         var patience = timeval(tv_sec: 240, tv_usec: 0)
         setsockopt(
             descriptor,
@@ -38,23 +40,21 @@ final class Keeper: Sendable {
             socklen_t(MemoryLayout<timeval>.size)
         )
         // By way of the environment, so that lists of processes show a line and not a page.
-        let shell = ["/bin/sh", "-c", #"eval "$BULKHEAD_KEEPER""#, "bulkhead-keeper"]
-        let command = (account?.command ?? []) + shell
-        let process = Process()
-        process.executableURL = URL(filePath: command[0])
-        process.arguments = Array(command.dropFirst()) + arguments
-        process.environment = Self.environment(from: environment)
         // The owner's folder may be one that the server's user cannot enter.
-        process.currentDirectoryURL = URL(filePath: "/")
-        process.standardInput = theirs
-        process.standardOutput = theirs
-        do {
-            try process.run()
-            // Only the shell may hold it: its end is then seen here at once.
-            try theirs.close()
-        } catch {
-            throw PostgresServerError("cannot run \(command[0]): \(error)")
-        }
+        let shell = ["/bin/sh", "-c", #"cd /; eval "$BULKHEAD_KEEPER""#, "bulkhead-keeper"]
+        let command = (account?.command ?? []) + shell
+        let pid = try Spawn.start(
+            command + arguments,
+            environment: Self.environment(from: environment),
+            input: ends[1],
+            output: ends[1]
+        )
+        reap(pid)
+    }
+
+    /// Takes note of the shell's end, so that it does not stay in the list of processes.
+    private func reap(_ pid: pid_t) {
+        DispatchQueue(label: "bulkhead.postgres-server.end").async { Spawn.wait(for: pid) }
     }
 
     deinit {

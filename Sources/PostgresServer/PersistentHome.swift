@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// Where the data of a kept server really lie, and the short folder of its socket.
 struct PersistentHome {
@@ -61,7 +62,9 @@ struct PersistentHome {
     private static func attributes(of path: String) throws -> [FileAttributeKey: Any]? {
         do {
             return try FileManager.default.attributesOfItem(atPath: path)
-        } catch CocoaError.fileReadNoSuchFile, CocoaError.fileNoSuchFile {
+        } catch let error as CocoaError
+            where [.fileReadNoSuchFile, .fileNoSuchFile].contains(error.code)
+        {
             return nil
         }
     }

@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 extension PostgresServer {
     /// The address as a URL, as `BULKHEAD_DATABASE_URL` takes it.
@@ -6,8 +7,21 @@ extension PostgresServer {
     /// - Parameter database: The database; `postgres` is there from the start.
     /// - Returns: The URL.
     package func url(database: String = "postgres") -> String {
-        "postgresql://\(Self.user)@/\(escaped(database))"
-            + "?host=\(socketDirectory)&port=\(Self.port)"
+        Self.url(socketDirectory, database)
+    }
+
+    /// The address of the server that keeps its data in a folder, whoever runs it.
+    ///
+    /// - Parameter path: The folder, as its options name it.
+    /// - Returns: The URL.
+    /// - Throws: A ``PostgresServerError`` if the path is taken by something else.
+    package static func url(ofPersistent path: String) throws -> String {
+        let home = try PersistentHome.resolve(path, for: ServerAccount.current())
+        return url(home.socketDirectory, "postgres")
+    }
+
+    private static func url(_ socketDirectory: String, _ database: String) -> String {
+        "postgresql://\(user)@/\(escaped(database))?host=\(socketDirectory)&port=\(port)"
     }
 
     /// The address in libpq's `keyword=value` form.
@@ -37,13 +51,13 @@ extension PostgresServer {
         let text: String
         do {
             text = try String(contentsOfFile: "\(dataDirectory)/postmaster.pid", encoding: .utf8)
-        } catch CocoaError.fileReadNoSuchFile {
+        } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
             return nil
         }
         return text.split(separator: "\n").first.flatMap { Int32($0) }
     }
 
-    private func escaped(_ text: String) -> String {
+    private static func escaped(_ text: String) -> String {
         text.utf8.map { byte in
             let character = Character(UnicodeScalar(byte))
             let plain = character.isASCII && (character.isLetter || character.isNumber)

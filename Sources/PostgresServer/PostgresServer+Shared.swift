@@ -1,4 +1,5 @@
-internal import Foundation
+internal import Dispatch
+internal import Glibc
 
 extension PostgresServer {
     /// One temporary server for the whole process, started at the first use and stopped at exit.

@@ -1,4 +1,5 @@
-internal import Foundation
+internal import FoundationEssentials
+internal import Glibc
 
 /// A private PostgreSQL server that lives no longer than the process that started it.
 ///

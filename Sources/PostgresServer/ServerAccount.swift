@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 
 /// The unprivileged user that a server started by root runs as, since PostgreSQL refuses root.
 struct ServerAccount {

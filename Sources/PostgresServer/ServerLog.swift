@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Glibc
 
 /// The file that a server, `initdb` and `pg_ctl` write to.
 struct ServerLog {
@@ -20,11 +20,12 @@ struct ServerLog {
     private static let advice = "Examine the log output."
 
     private func end() throws -> String {
-        let file = try FileHandle(forReadingFrom: URL(filePath: path))
-        let size = try file.seekToEnd()
-        try file.seek(toOffset: size - min(size, 4096))
-        let data = try file.readToEnd() ?? Data()
-        try file.close()
-        return String(decoding: data, as: UTF8.self)
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw PostgresServerError(String(cString: strerror(errno))) }
+        defer { close(file) }
+        let size = lseek(file, 0, SEEK_END)
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = pread(file, &bytes, bytes.count, max(0, size - off_t(bytes.count)))
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
     }
 }

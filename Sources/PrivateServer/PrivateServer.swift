@@ -1,5 +1,6 @@
 internal import Foundation
 internal import PostgresServer
+internal import Signals
 
 /// Runs a command beside a private PostgreSQL server: `private-server COMMAND [ARGUMENT...]`.
 ///

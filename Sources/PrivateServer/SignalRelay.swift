@@ -1,5 +1,5 @@
 internal import Foundation
-internal import PostgresServer
+internal import Signals
 
 /// Hands the signals that ask a program to end on to the command.
 ///

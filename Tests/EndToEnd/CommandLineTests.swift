@@ -8,7 +8,9 @@ import Testing
     /// Words that each verb takes.
     static let commands = [
         ["setup", "--check"], ["worker", "--drain"], ["import", "t", "f.csv"], ["jobs"],
-        ["show", "1"], ["wait", "1"], ["cancel", "1"], ["rejects", "1"],
+        ["show", "1"], ["wait", "1"], ["cancel", "1"], ["rejects", "1"], ["pause", "1"],
+        ["resume", "1"], ["retry", "1"], ["enqueue", "k"], ["queues"], ["queue", "pause", "q"],
+        ["daemons"],
     ]
 
     @Test func wrongUsageExitsWithTwoAndNamesTheWord() async throws {
@@ -36,7 +38,14 @@ import Testing
                 (["import", "t", "f", "--map", "x"], "--map"),
                 (["import", "t", "f", "--run-at", "x", "--in", "y"], "not both"),
                 (["setup", "--check", "--remove"], "--check or --remove"),
-                (["setup", "--yes"], "--yes"),
+                (["setup", "--yes"], "--yes"), (["pause"], "id of a job is missing"),
+                (["retry", "1", "--max-rejects", "-1"], "--max-rejects"),
+                (["queues", "q"], "queues takes no q"), (["queue"], "pause, resume or limit"),
+                (["queue", "pause"], "queue pause NAME"), (["queue", "limit", "q"], "NAME N"),
+                (["queue", "limit", "q", "0"], "from 1 up, or none"),
+                (["enqueue"], "the kind of the job"), (["enqueue", "k", "{}", "{}"], "one JSON"),
+                (["enqueue", "k", "--after", "1"], "unknown option --after"),
+                (["enqueue", "k", "-"], "nothing came by standard input"),
                 (["postgresql://me:geheim@h/db"], "me:****@h"),
             ] {
                 let result = try await place.program.run(words)
@@ -110,7 +119,7 @@ import Testing
 
     @Test func anUnknownJobIsAFailure() async throws {
         try await Workplace.with { place in
-            for verb in ["show", "wait", "cancel", "rejects"] {
+            for verb in ["show", "wait", "cancel", "rejects", "pause", "resume", "retry"] {
                 let result = try await place.program.run(verb, "4711")
                 #expect(result.status == 1, "\(verb)")
                 #expect(result.output == "")

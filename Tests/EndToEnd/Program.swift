@@ -34,7 +34,7 @@ struct Program {
         try start(arguments, of: Self.executable)
     }
 
-    private func start(_ arguments: [String], of executable: URL) throws -> Running {
+    func start(_ arguments: [String], of executable: URL) throws -> Running {
         var environment = ProcessInfo.processInfo.environment
         environment["BULKHEAD_DATABASE_URL"] = database.url
         environment["BULKHEAD"] = Self.executable.path()

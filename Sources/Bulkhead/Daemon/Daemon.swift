@@ -2,8 +2,8 @@ internal import Postgres
 
 /// The process that works off jobs: a scheduler, its workers, a heartbeat and maintenance.
 public final class Daemon: Sendable {
+    let log: Logger
     private let configuration: DaemonConfiguration
-    private let log: Logger
     private let incarnation = Incarnation()
     private let heartbeat: Heartbeat
     private let maintenance: Maintenance
@@ -34,6 +34,8 @@ public final class Daemon: Sendable {
             log: log
         )
     }
+
+    var grace: Duration { configuration.grace }
 
     /// Works until `stop()` or, where it drains, until nothing is left to run.
     ///

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 public import Postgres
 
 /// How a daemon runs.
@@ -41,6 +42,15 @@ public struct DaemonConfiguration: Sendable {
     public init(address: DatabaseAddress, host: String) {
         self.address = address
         self.host = host
+    }
+
+    /// Describes a daemon of this host on the database that the environment names.
+    ///
+    /// That is BULKHEAD_DATABASE_URL, else DATABASE_URL, else what libpq finds by itself.
+    ///
+    /// - Throws: When the address cannot be read.
+    public init() throws {
+        self.init(address: try .ofEnvironment(), host: ProcessInfo.processInfo.hostName)
     }
 
     /// The time between two heartbeats: three fit into a lease.

@@ -116,7 +116,12 @@ actor Heartbeat {
             "select job, what from bulkhead.renew_lease(\(incarnation.id), \(seconds(configuration.lease)))"
         )
         for row in 0..<requests.count {
-            running[try requests.required(row, 0)]?.stopNow(.cancelled)
+            let control = running[try requests.required(row, 0)]
+            switch try requests.required(row, 1, as: String.self) {
+            case "cancel": control?.stopNow(.cancelled)
+            case "pause": control?.stopAfterBatch(.paused)
+            default: control?.goOn()
+            }
         }
         if isAway {
             isAway = false

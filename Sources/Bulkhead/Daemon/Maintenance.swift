@@ -1,6 +1,7 @@
 internal import Postgres
 
-/// Takes over the jobs of daemons that are gone, and removes what is past its time.
+/// Takes over the jobs of daemons that are gone, does what was asked too late for a worker to hear, and
+/// removes what is past its time.
 ///
 /// It has a connection of its own, since ending a frozen server process may take seconds.
 actor Maintenance {
@@ -40,6 +41,7 @@ actor Maintenance {
                 // After a restart of the server all leases look over, until the daemons have beaten again.
                 if let openedAt = session.openedAt, .now - openedAt >= configuration.heartbeat * 2 {
                     try rescue(onlyEnded: false)
+                    try session.connection().query("select bulkhead.heed_late_requests()")
                     try clean()
                 }
             } catch {

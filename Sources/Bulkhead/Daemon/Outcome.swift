@@ -8,7 +8,7 @@ enum Outcome {
     case failed(JobFailure)
     /// Failed, and is tried again later.
     case retry(JobFailure)
-    /// Stopped with the daemon, and goes on elsewhere.
+    /// Stopped between batches, and goes on from there, at once or when it is resumed.
     case handedBack
     /// Another daemon has it; nothing may be written.
     case lost
@@ -30,7 +30,7 @@ enum Outcome {
     private init(_ interruption: JobInterruption) {
         switch interruption {
         case .cancelled: self = .cancelled
-        case .handedBack: self = .handedBack
+        case .paused, .handedBack: self = .handedBack
         case .lost: self = .lost
         }
     }

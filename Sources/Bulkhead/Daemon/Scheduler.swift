@@ -26,7 +26,10 @@ actor Scheduler {
             lockTimeout: .seconds(2),
             statementTimeout: .seconds(30)
         ),
-        prepare: { connection throws(PostgresError) in try connection.listen("bulkhead_job") }
+        prepare: { connection throws(PostgresError) in
+            try connection.listen("bulkhead_job")
+            try connection.listen("bulkhead_control")
+        }
     )
 
     /// Due jobs that a claim left, because someone holds their rows, are not asked for more often.
@@ -199,6 +202,8 @@ actor Scheduler {
     }
 
     private func note(_ notification: Notification) {
+        // A queue that is open again has the same jobs as before.
+        if notification.channel == "bulkhead_control" { return }
         do {
             let job = try JSONText(notification.payload).decode(AnnouncedJob.self)
             watermarks[job.queue]?.announced(Watermark.Key(priority: job.priority, id: job.id))
@@ -249,10 +254,10 @@ extension Job {
         args = JSONText(try rows.required(row, 4))
         attempt = try rows.required(row, 5)
         progress = Progress(
-            checkpoint: try rows.value(row, 6, as: String.self).map(JSONText.init),
+            checkpoint: try rows.value(row, 6),
             rowsDone: try rows.required(row, 7),
             rowsTotal: nil,
-            result: try rows.value(row, 9, as: String.self).map(JSONText.init)
+            result: try rows.value(row, 9)
         )
         batches = try rows.required(row, 8)
     }

@@ -39,6 +39,19 @@ public final class JobContext {
         batches = job.batches
     }
 
+    /// The job's args, read as a type of the handler's own.
+    ///
+    /// - Throws: `JobFailure` when they are not what the type needs: trying again would not help.
+    public func arguments<Arguments: Decodable>(
+        _ type: Arguments.Type = Arguments.self
+    ) throws -> Arguments {
+        do {
+            return try job.args.decode()
+        } catch let error as DecodingError {
+            throw JobFailure("the args of a job of kind \(job.kind) are wrong: \(error.inWords)")
+        }
+    }
+
     /// Throws when the job should stop; call it where work goes on for long between batches.
     ///
     /// - Throws: `JobInterruption`.
@@ -140,10 +153,10 @@ public final class JobContext {
         if committed == batches { return .open }
         guard committed == batches + 1 else { throw JobInterruption.lost }
         let progress = Progress(
-            checkpoint: try row.value(0, 2, as: String.self).map(JSONText.init),
+            checkpoint: try row.value(0, 2),
             rowsDone: try row.required(0, 3),
             rowsTotal: try row.value(0, 4),
-            result: try row.value(0, 5, as: String.self).map(JSONText.init)
+            result: try row.value(0, 5)
         )
         try connection.rollback()
         return .committedBefore(progress)

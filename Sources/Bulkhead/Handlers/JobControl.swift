@@ -26,6 +26,11 @@ final class JobControl: Sendable {
         thread.wake()
     }
 
+    /// Withdraws a request to pause that the job has not followed yet.
+    func goOn() {
+        request.withLock { if $0 == .paused { $0 = nil } }
+    }
+
     /// Asks the job to stop at once: what it is doing is cancelled and rolled back.
     func stopNow(_ interruption: JobInterruption) {
         request.withLock { present in

@@ -2,12 +2,19 @@ internal import FoundationEssentials
 public import Postgres
 
 /// A JSON document as text, as the server wrote it: no digit changes on its way through.
-public struct JSONText: Sendable, Hashable, PostgresEncodable, CustomStringConvertible {
+public struct JSONText: Sendable, Hashable, PostgresEncodable, PostgresDecodable,
+    CustomStringConvertible
+{
     /// The document.
     public let text: String
 
     /// Wraps a document.
     public init(_ text: String) {
+        self.text = text
+    }
+
+    /// Takes over a document that the server wrote.
+    public init(postgresText text: String) {
         self.text = text
     }
 

@@ -30,6 +30,8 @@ public struct JobFailure: Error, Sendable, CustomStringConvertible {
 public enum JobInterruption: Error, Sendable, Equatable {
     /// Someone cancelled it.
     case cancelled
+    /// Someone paused it: it goes on from the checkpoint when it is resumed.
+    case paused
     /// The daemon stops; another one goes on from the checkpoint.
     case handedBack
     /// The job is no longer this worker's.

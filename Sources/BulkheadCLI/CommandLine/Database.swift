@@ -1,5 +1,4 @@
 internal import Bulkhead
-internal import FoundationEssentials
 internal import Glibc
 internal import Postgres
 
@@ -7,12 +6,7 @@ internal import Postgres
 enum Database {
     /// The address from the option or the environment.
     static func address(_ arguments: Arguments) throws -> DatabaseAddress {
-        let environment = ProcessInfo.processInfo.environment
-        let candidates = [
-            arguments.text("--database"), environment["BULKHEAD_DATABASE_URL"],
-            environment["DATABASE_URL"],
-        ]
-        let address = try DatabaseAddress(candidates.compactMap { $0 }.first { !$0.isEmpty } ?? "")
+        let address = try DatabaseAddress.ofEnvironment(unless: arguments.text("--database"))
         hidePassword(of: address)
         return address
     }

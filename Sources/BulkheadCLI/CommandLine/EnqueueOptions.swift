@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Postgres
 
 /// What the options of an enqueuing verb say about the job.
 struct EnqueueOptions {
@@ -21,5 +22,13 @@ struct EnqueueOptions {
         uniqueKey = arguments.text("--unique")
         tags = arguments.texts("--tag")
         host = arguments.has("--any-host") ? nil : ProcessInfo.processInfo.hostName
+    }
+
+    /// The options as arguments of a function that enqueues.
+    var sql: SQL {
+        """
+        queue => \(queue), priority => \(priority), run_at => \(runAt), run_in => \(runIn),
+            max_attempts => \(maxAttempts), unique_key => \(uniqueKey), tags => \(tags), host => \(host)
+        """
     }
 }

@@ -21,7 +21,8 @@ struct Enqueued {
         do {
             return try connection.transaction { try $0.query(call).required(0, 0) }
         } catch let error as PostgresError where error.isAboutArguments {
-            throw UsageError(error.message)
+            let said = [error.message, error.detail].compactMap(\.self).joined(separator: ": ")
+            throw UsageError(said.hasSuffix(".") ? String(said.dropLast()) : said)
         }
     }
 
@@ -36,8 +37,8 @@ struct Enqueued {
 }
 
 extension PostgresError {
-    /// Whether an argument was refused: by the service, or as no time or interval.
+    /// Whether an argument was refused: by the service, or as no time, interval or JSON.
     fileprivate var isAboutArguments: Bool {
-        ["22023", "22007", "22008", "22009", "22015"].contains(state?.rawValue)
+        ["22023", "22007", "22008", "22009", "22015", "22P02", "22P05"].contains(state?.rawValue)
     }
 }

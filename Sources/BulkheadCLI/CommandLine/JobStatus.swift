@@ -77,19 +77,22 @@ struct JobStatus {
         }
     }
 
-    /// A sentence when no daemon that is alive could run the job.
-    func missingDaemon(_ connection: Connection) throws -> String? {
-        let served = try connection.transaction { connection in
-            try connection.query(
+    /// A sentence when the job's queue is paused, or no daemon that is alive could run it.
+    func hindrance(_ connection: Connection) throws -> String? {
+        let (isServed, isPaused) = try connection.transaction { connection in
+            let row = try connection.query(
                 """
                 select exists (
                     select from bulkhead.daemon_status
                     where alive and \(queue) = any (queues) and \(kind) = any (kinds)
-                        and coalesce(\(host)::text, host) = host)
+                        and coalesce(\(host)::text, host) = host),
+                    exists (select from bulkhead.queue where name = \(queue) and paused)
                 """
-            ).required(0, 0, as: Bool.self)
+            )
+            return (try row.required(0, 0, as: Bool.self), try row.required(0, 1, as: Bool.self))
         }
-        if served { return nil }
+        if isPaused { return "queue \(queue) is paused: bulkhead queue resume \(queue)" }
+        if isServed { return nil }
         let place = host.map { " on host \($0)" } ?? ""
         return "no daemon that is alive\(place) runs jobs of kind \(kind) in queue \(queue): "
             + "start one with `bulkhead worker`"

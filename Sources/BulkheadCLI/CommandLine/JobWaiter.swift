@@ -2,7 +2,7 @@ internal import Bulkhead
 internal import FoundationEssentials
 internal import Glibc
 internal import Postgres
-internal import PostgresServer
+internal import Signals
 
 /// Waits for jobs to end, and shows how far they are.
 struct JobWaiter {
@@ -39,7 +39,7 @@ struct JobWaiter {
             }
             if !hasAsked, status.state == "available", .now - start > .seconds(3) {
                 hasAsked = true
-                if let warning = try status.missingDaemon(connection) {
+                if let warning = try status.hindrance(connection) {
                     progress.end()
                     terminal.note(warning)
                 }

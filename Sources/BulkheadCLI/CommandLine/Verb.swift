@@ -26,7 +26,8 @@ enum ExitStatus: Int32 {
 extension Verb {
     /// The verb's help.
     static var help: String {
-        var text = "\(summary)\n\nusage: bulkhead \(name) \(synopsis)\n\noptions:\n"
+        let usage = [name, synopsis].filter { !$0.isEmpty }.joined(separator: " ")
+        var text = "\(summary)\n\nusage: bulkhead \(usage)\n\noptions:\n"
         for option in options + Option.common {
             let left =
                 option.name + (option.value.map { " \($0)" } ?? "") + (option.repeats ? "..." : "")

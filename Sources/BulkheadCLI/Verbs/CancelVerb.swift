@@ -1,4 +1,3 @@
-internal import Bulkhead
 internal import Postgres
 
 /// Cancels jobs.
@@ -10,31 +9,9 @@ enum CancelVerb: Verb {
     static let example = "bulkhead cancel 42"
 
     static func run(_ arguments: Arguments, _ terminal: Terminal) async throws -> ExitStatus {
-        let jobs = try arguments.jobs()
-        return try await Database.use(arguments) { connection in
-            var status = ExitStatus.done
-            var cancelled: [Int64] = []
-            for job in jobs {
-                do {
-                    _ = try connection.transaction {
-                        try $0.query("select bulkhead.cancel(\(job))").count
-                    }
-                    cancelled.append(job)
-                } catch let error as PostgresError
-                    where error.state?.errorClass == "P0" || error.state?.errorClass == "55"
-                {
-                    Terminal.error(error.message)
-                    status = .failed
-                }
-            }
-            if terminal.printsJSON {
-                try terminal.result("{\"cancelled\":\(cancelled)}")
-            } else {
-                for job in cancelled {
-                    terminal.note("job \(job) is cancelled, or will be in a moment")
-                }
-            }
-            return status
+        let steering = JobSteering(participle: "cancelled") {
+            "job \($0) is cancelled, or will be in a moment"
         }
+        return try await steering.run(arguments, terminal) { "bulkhead.cancel(\($0))" }
     }
 }

@@ -50,29 +50,20 @@ enum JobsVerb: Verb {
             return try terminal.result("[\(jobs.map(\.json.text).joined(separator: ",\n "))]")
         }
         guard !jobs.isEmpty else { return terminal.note("no jobs") }
-        var table = [["ID", "KIND", "QUEUE", "STATE", "ROWS", "%", "ROWS/S", "TIME", ""]]
+        var table = TextTable("ID", "KIND", "QUEUE", "STATE", "ROWS", "%", "ROWS/S", "TIME", "")
         for job in jobs {
-            table.append([
-                "\(job.id)", job.kind, job.queue, job.state,
+            table.add(
+                "\(job.id)",
+                job.kind,
+                job.queue,
+                job.state,
                 job.rowsDone > 0 ? grouped(job.rowsDone) : "",
-                job.percent.map { "\($0)" } ?? "", job.rate.map { grouped(Int64($0)) } ?? "",
+                job.percent.map { "\($0)" } ?? "",
+                job.rate.map { grouped(Int64($0)) } ?? "",
                 job.seconds.map { Duration.seconds($0).shown } ?? "",
-                job.state == "completed" ? "" : String((job.lastError ?? "").prefix(60)),
-            ])
+                job.state == "completed" ? "" : String((job.lastError ?? "").prefix(60))
+            )
         }
-        try terminal.result(aligned(table))
-    }
-
-    private static func aligned(_ table: [[String]]) -> String {
-        let widths = (table.first ?? []).indices.map { column in
-            table.map { $0[column].count }.max() ?? 0
-        }
-        let lines = table.map { row in
-            let cells = zip(row, widths).map { cell, width in cell.padded(to: width + 2) }
-            var line = cells.joined()
-            while line.last == " " { line.removeLast() }
-            return line
-        }
-        return lines.joined(separator: "\n")
+        try terminal.result(table.text)
     }
 }

@@ -61,7 +61,7 @@ enum SetupVerb: Verb {
         return .done
     }
 
-    private static func pause(_ duration: Duration) async {
+    static func pause(_ duration: Duration) async {
         do {
             try await Task.sleep(for: duration)
         } catch {

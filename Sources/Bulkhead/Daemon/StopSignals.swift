@@ -1,10 +1,9 @@
-internal import Bulkhead
 @preconcurrency internal import Dispatch
 internal import Glibc
 internal import Postgres
-internal import PostgresServer
+internal import Signals
 
-/// Turns SIGTERM and SIGINT into a request to stop.
+/// Turns signals into a request to stop.
 ///
 /// A second one, or a stop that takes too long, ends the process at once.
 enum StopSignals {
@@ -12,11 +11,14 @@ enum StopSignals {
     private static let patience = 10.0
 
     /// Heeds signals from here on.
-    static func heed(grace: Duration, log: Logger, stop: @escaping @Sendable () -> Void) {
-        // A closed terminal does not end a daemon.
-        signal(SIGHUP, SIG_IGN)
+    static func heed(
+        _ signals: [Int32],
+        grace: Duration,
+        log: Logger,
+        stop: @escaping @Sendable () -> Void
+    ) {
         let isStopping = Lock(false)
-        SignalWatch.start([SIGTERM, SIGINT]) { _, queue in
+        SignalWatch.start(signals) { _, queue in
             let isFirst = isStopping.withLock { isStopping in
                 defer { isStopping = true }
                 return !isStopping
@@ -25,7 +27,7 @@ enum StopSignals {
                 log.warning(
                     "second signal: ending at once; the jobs are taken over when the lease ends"
                 )
-                _exit(ExitStatus.failed.rawValue)
+                _exit(1)
             }
             log.info("stopping", ["grace": "\(grace / .seconds(1))"])
             stop()
@@ -33,7 +35,7 @@ enum StopSignals {
                 log.error(
                     "could not stop in time: ending; the jobs are taken over when the lease ends"
                 )
-                _exit(ExitStatus.failed.rawValue)
+                _exit(1)
             }
         }
     }

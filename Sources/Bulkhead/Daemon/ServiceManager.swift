@@ -1,4 +1,3 @@
-internal import Bulkhead
 internal import FoundationEssentials
 internal import Glibc
 
