@@ -296,6 +296,24 @@ begin
     end if;
 end $$;
 
+-- Shows how far a transaction is that is still open, from beside it; refused as a batch would be.
+create function bulkhead.show_progress(
+    job bigint, attempt int, daemon uuid, batches bigint, rows_done bigint, rows_total bigint
+) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+    update bulkhead.job j
+    set rows_done = show_progress.rows_done, rows_total = show_progress.rows_total,
+        started_at = coalesce(j.started_at, clock_timestamp())
+    where j.id = show_progress.job and j.attempt = show_progress.attempt
+      and j.daemon = show_progress.daemon and j.state = 'running'
+      and j.batches = show_progress.batches and bulkhead.holds_lease(show_progress.daemon);
+    if not found then
+        raise exception 'job % is no longer attempt % of this worker', show_progress.job, show_progress.attempt
+            using errcode = 'BH002';
+    end if;
+end $$;
+
 -- Seconds before the next attempt, from the number of attempts since the last committed batch: 1 s,
 -- doubling to 10 min, half of it random so that failures do not come back in step.
 create function bulkhead.backoff(failures int) returns interval

@@ -25,9 +25,9 @@ create function bulkhead.import_args(
     files text[],
     format text, delimiter text, quote text, escape text, null_text text[], skip int, header boolean,
     columns text[], map jsonb, key text[], on_conflict text, max_rejects bigint, batch int,
-    encoding text, max_row_bytes int
+    encoding text, max_row_bytes int, timezone text, date_order text, atomic boolean, dry_run boolean
 ) returns jsonb
-language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     -- What the names of the files say where the caller does not.
     implied text[] := case when format is null then array(
@@ -64,8 +64,14 @@ declare
         -- Which names there are, only the daemon's system knows.
         when encoding !~ '^[A-Za-z0-9][A-Za-z0-9_.:-]*$' then 'encoding is no name of an encoding: ' || encoding
         when max_row_bytes not between 1 and 1073741824 then 'max_row_bytes must be between 1 and 1073741824'
+        when date_order not in ('ymd', 'dmy', 'mdy') then 'date_order must be ymd, dmy or mdy, not ' || date_order
     end;
 begin
+    begin
+        perform now() at time zone timezone;
+    exception when invalid_parameter_value then
+        wrong := coalesce(wrong, 'the server knows no timezone ' || timezone);
+    end;
     if wrong is not null then
         raise exception '%', wrong using errcode = '22023';
     end if;
@@ -73,7 +79,9 @@ begin
         'table_name', table_name, 'files', files, 'format', coalesce(format, nullif(implied[1], 'csv')), 'delimiter', delimiter,
         'quote', quote, 'escape', escape, 'null_text', null_text, 'skip', skip, 'header', header,
         'columns', columns, 'map', map, 'key', key, 'on_conflict', on_conflict,
-        'max_rejects', max_rejects, 'batch', batch, 'encoding', encoding, 'max_row_bytes', max_row_bytes));
+        'max_rejects', max_rejects, 'batch', batch,
+        'encoding', encoding, 'max_row_bytes', max_row_bytes, 'timezone', timezone, 'date_order', date_order,
+        'atomic', atomic, 'dry_run', dry_run));
 end $$;
 
 create function bulkhead.import(
@@ -94,6 +102,10 @@ create function bulkhead.import(
     batch int default null,
     encoding text default null,
     max_row_bytes int default null,
+    timezone text default null,
+    date_order text default null,
+    atomic boolean default null,
+    dry_run boolean default null,
     queue text default 'default',
     priority int default 0,
     run_at timestamptz default null,
@@ -109,12 +121,13 @@ language sql as $$
         'import',
         bulkhead.import_args(
             bulkhead.resolve_table(table_name), files, format, delimiter, quote, escape, null_text, skip,
-            header, columns, map, key, on_conflict, max_rejects, batch, encoding, max_row_bytes),
+            header, columns, map, key, on_conflict, max_rejects, batch, encoding, max_row_bytes, timezone,
+            date_order, atomic, dry_run),
         queue, priority, run_at, run_in, max_attempts, unique_key, tags, host, notify)
 $$;
 comment on function bulkhead.import(
     text, text[], text, text, text, text, text[], int, boolean, text[], jsonb, text[], text, bigint, int,
-    text, int, text, int, timestamptz, interval, int, text, text[], text, boolean) is
+    text, int, text, text, boolean, boolean, text, int, timestamptz, interval, int, text, text[], text, boolean) is
     'Enqueues an import of files into a table and returns the job''s id';
 
 -- The same for one file and one null text, so that plain literals do.
@@ -136,6 +149,10 @@ create function bulkhead.import(
     batch int default null,
     encoding text default null,
     max_row_bytes int default null,
+    timezone text default null,
+    date_order text default null,
+    atomic boolean default null,
+    dry_run boolean default null,
     queue text default 'default',
     priority int default 0,
     run_at timestamptz default null,
@@ -150,8 +167,8 @@ language sql as $$
     select bulkhead.import(
         table_name, array[files], format, delimiter, quote, escape,
         case when null_text is not null then array[null_text] end, skip, header, columns, map, key,
-        on_conflict, max_rejects, batch, encoding, max_row_bytes, queue, priority, run_at, run_in, max_attempts, unique_key, tags,
-        host, notify)
+        on_conflict, max_rejects, batch, encoding, max_row_bytes, timezone, date_order, atomic, dry_run,
+        queue, priority, run_at, run_in, max_attempts, unique_key, tags, host, notify)
 $$;
 
 -- Moves a sequence past a value, never back. Only nextval moves it forward whatever others do at the same

@@ -54,7 +54,7 @@ actor Worker {
     }
 
     private func runSmall(_ job: Job, _ control: JobControl, daemon: String) async {
-        let session = sharedSession ?? makeSession("bulkhead worker \(number)")
+        let session = sharedSession ?? Self.session("bulkhead worker \(number)", canceller, configuration)
         sharedSession = session
         let log = log.with("job", job.id).with("kind", job.kind)
         let context = context(for: job, control, daemon: daemon, session: session, log: log)
@@ -67,7 +67,11 @@ actor Worker {
     }
 
     private func runAlone(_ job: Job, _ control: JobControl, daemon: String) async {
-        let session = makeSession("bulkhead worker \(number): \(job.kind) \(job.id)")
+        let session = Self.session(
+            "bulkhead worker \(number): \(job.kind) \(job.id)",
+            canceller,
+            configuration
+        )
         let log = log.with("job", job.id).with("kind", job.kind)
         let context = context(for: job, control, daemon: daemon, session: session, log: log)
         log.info("job started", ["attempt": "\(job.attempt)"])
@@ -87,6 +91,10 @@ actor Worker {
             daemon: daemon,
             log: log,
             session: session,
+            makeSession: { [configuration, number] in
+                let name = "bulkhead worker \(number) beside: \(job.kind) \(job.id)"
+                return Self.session(name, Canceller(), configuration)
+            },
             control: control,
             thread: thread,
             patience: configuration.patience
@@ -131,7 +139,11 @@ actor Worker {
         }
     }
 
-    private func makeSession(_ name: String) -> Session {
+    private static func session(
+        _ name: String,
+        _ canceller: Canceller,
+        _ configuration: DaemonConfiguration
+    ) -> Session {
         Session(
             configuration.address,
             SessionSettings(

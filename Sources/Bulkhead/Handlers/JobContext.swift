@@ -15,6 +15,8 @@ public final class JobContext {
 
     let daemon: String
     private let session: Session
+    private let makeSession: () -> Session
+    private lazy var sessionBeside = makeSession()
     private let control: JobControl
     private let thread: ExecutorThread
     private let patience: Duration
@@ -24,6 +26,7 @@ public final class JobContext {
         daemon: String,
         log: Logger,
         session: Session,
+        makeSession: @escaping () -> Session,
         control: JobControl,
         thread: ExecutorThread,
         patience: Duration
@@ -32,6 +35,7 @@ public final class JobContext {
         self.daemon = daemon
         self.log = log
         self.session = session
+        self.makeSession = makeSession
         self.control = control
         self.thread = thread
         self.patience = patience
@@ -87,16 +91,66 @@ public final class JobContext {
         }
     }
 
+    /// Runs the whole job in one transaction, with reading and waiting in it: nothing of it stays when it
+    /// fails, and a later attempt begins anew.
+    ///
+    /// It holds back vacuum and keeps its locks to the end, so batches are better for all that may stop
+    /// half-way. The closure runs again as that of `batch` does.
+    ///
+    /// - Throws: What the closure threw, `JobInterruption`, or the server's last word.
+    public func transaction(_ body: (Batch) async throws -> Progress) async throws {
+        try await persist { connection in
+            switch try begin(connection) {
+            case .committedBefore(let progress):
+                adopt(progress)
+            case .open:
+                let progress = try await body(Batch(connection: connection, job: job.id))
+                try commit(progress, connection)
+                adopt(progress)
+            }
+        }
+    }
+
+    /// Commits something beside an open transaction, and shows how far that one is.
+    ///
+    /// It stays when the other is rolled back. Like a batch it is refused when the job is no longer this
+    /// worker's.
+    ///
+    /// - Throws: What the closure threw or the server said.
+    public func beside(
+        rowsDone: Int64,
+        rowsTotal: Int64? = nil,
+        _ body: (Connection) throws -> Void = { _ in }
+    ) throws {
+        let connection = try sessionBeside.connection()
+        do {
+            try connection.transaction { connection in
+                try body(connection)
+                try connection.query(
+                    """
+                    select bulkhead.show_progress(\(job.id), \(job.attempt), \(daemon), \(batches),
+                        \(rowsDone), \(rowsTotal))
+                    """
+                )
+            }
+        } catch {
+            sessionBeside.recover()
+            throw error
+        }
+    }
+
     // MARK: Trying again
 
-    private func persist<Result>(_ body: (Connection) throws -> Result) async throws -> Result {
+    private func persist<Result>(
+        _ body: (Connection) async throws -> Result
+    ) async throws -> Result {
         var persistence = Persistence(patience: patience)
         var isAway = false
         while true {
             try checkInterruption()
             let start = ContinuousClock.now
             do {
-                return try body(try session.connection())
+                return try await body(try session.connection())
             } catch let error as PostgresError {
                 session.recover()
                 try checkInterruption()

@@ -53,6 +53,13 @@ enum ImportVerb: Verb {
                 "a longer row is a bad one (67108864)"
             ),
             .value("--batch", "N", "rows in a batch (chosen so that one takes 250 ms)"),
+            .value("--timezone", "ZONE", "of times that name none (UTC)"),
+            .value("--date-order", "ORDER", "ymd, dmy or mdy: how 01/02/03 is meant (ymd)"),
+            .flag("--atomic", "all files in one transaction: every row is loaded or none"),
+            .flag(
+                "--dry-run",
+                "wait for a run through every check that changes nothing; show what it found"
+            ),
         ] + Option.enqueue
     static let example = "bulkhead import public.flights flights.csv.gz --null NA --wait"
 
@@ -91,6 +98,9 @@ enum ImportVerb: Verb {
                 batch => \(try arguments.number("--batch", in: 1...1_000_000)),
                 encoding => \(arguments.text("--encoding")),
                 max_row_bytes => \(try arguments.number("--max-row-bytes", in: 1...1 << 30)),
+                timezone => \(arguments.text("--timezone")), date_order => \(arguments.text("--date-order")),
+                atomic => \(arguments.has("--atomic") ? true : nil as Bool?),
+                dry_run => \(arguments.has("--dry-run") ? true : nil as Bool?),
                 queue => \(enqueue.queue), priority => \(enqueue.priority), run_at => \(enqueue.runAt),
                 run_in => \(enqueue.runIn), max_attempts => \(enqueue.maxAttempts),
                 unique_key => \(enqueue.uniqueKey), tags => \(enqueue.tags), host => \(enqueue.host))

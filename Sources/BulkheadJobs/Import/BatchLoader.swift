@@ -13,39 +13,46 @@ struct BatchLoader {
     private let transaction: Batch
     private let job: Int64
     private let rejectsLeft: Int64
+    private let isLastWord: Bool
+    private let isDryRun: Bool
     private let stage: any StagedRows
     private let missing: MissingKeys
     private let experience: LoadExperience
     private var connection: Connection { transaction.connection }
 
     /// Prepares to load a batch of a file, of which so many rows may still be rejected.
+    ///
+    /// With `isLastWord` false, what is deferred is left for the end of the transaction.
     init(
         _ batch: ParsedBatch,
-        _ plan: ImportPlan,
-        file: String,
+        _ file: FileInProgress,
         job: Int64,
         rejectsLeft: Int64,
+        isLastWord: Bool = true,
+        isDryRun: Bool = false,
         experience: LoadExperience,
         in transaction: Batch
     ) {
         self.batch = batch
-        self.plan = plan
-        self.file = file
+        plan = file.plan
+        self.file = file.file.name
         self.job = job
         self.rejectsLeft = rejectsLeft
+        self.isLastWord = isLastWord
+        self.isDryRun = isDryRun
         self.experience = experience
         missing = batch.missingKeys
         self.transaction = transaction
         let connection = transaction.connection
         stage =
-            plan.target.facts.mayMakeTemporaryTables
+            file.plan.target.facts.mayMakeTemporaryTables
             ? StageTable(
-                plan: plan,
+                plan: file.plan,
                 batch: batch,
                 connection: connection,
                 experience: experience
             )
-            : SentRows(plan: plan, batch: batch, connection: connection)
+            : SentRows(plan: file.plan, batch: batch, connection: connection)
     }
 
     /// Loads the batch.
@@ -59,6 +66,9 @@ struct BatchLoader {
             file: file,
             allowed: rejectsLeft
         )
+        for (name, value) in plan.valueSettings {
+            try connection.query("select pg_catalog.set_config(\(name), \(value), true)")
+        }
         if plan.isDirect, !batch.hasMissing, experience.goesDirectly, !outcome.hasTooMany,
             !batch.rows.isEmpty, try loadDirectly()
         {
@@ -71,6 +81,20 @@ struct BatchLoader {
         return outcome
     }
 
+    private func checkDeferred() throws {
+        guard isLastWord else { return }
+        try connection.run(script: "set constraints all immediate")
+    }
+
+    /// Only the file's values are meant otherwise: what triggers and defaults do, and how keys are printed,
+    /// is the same for every import.
+    private func resetValueSettings() throws {
+        for (name, _) in plan.valueSettings {
+            let usual = name == "TimeZone" ? "UTC" : "ISO, YMD"
+            try connection.query("select pg_catalog.set_config(\(name), \(usual), true)")
+        }
+    }
+
     // MARK: Straight into the table
 
     /// - Returns: Whether it went in; if not, nothing is changed.
@@ -81,13 +105,14 @@ struct BatchLoader {
         do {
             try connection.savepoint {
                 try connection.copyIn(plan.copyIntoTarget) { try $0.write(batch.text) }
-                try connection.run(script: "set constraints all immediate")
+                try resetValueSettings()
+                try checkDeferred()
             }
         } catch let error as PostgresError where isAboutRows(error) || error.kind == .permanent {
             // Values may also be refused as names or expressions; the stage tells them from the rest.
             return false
         }
-        for (sequence, value) in sequences {
+        for (sequence, value) in sequences where !isDryRun {
             try connection.query("select bulkhead.advance_sequence(\(sequence)::regclass, \(value))")
         }
         if plan.target.primaryKey.isEmpty {
@@ -124,6 +149,7 @@ struct BatchLoader {
             """
         )
         try stage.fill(&outcome)
+        if plan.target.facts.mayMakeTemporaryTables { try resetValueSettings() }
         for sieve in experience.sieves { _ = try sift(with: sieve, &outcome) }
         var settling = false
         while true {
@@ -133,7 +159,7 @@ struct BatchLoader {
                     for rows in try rounds() {
                         try merge(rows, &attempt, settling: settling)
                     }
-                    try connection.run(script: "set constraints all immediate")
+                    try checkDeferred()
                 }
                 outcome = attempt
                 break
@@ -291,7 +317,10 @@ struct BatchLoader {
     }
 
     /// Moves the sequences of filled columns past the values that came from the file, never back.
+    ///
+    /// A dry run does not: nothing takes that back.
     private func moveSequences(_ outcome: BatchOutcome) throws {
+        guard !isDryRun else { return }
         for (index, column) in plan.columns.enumerated() {
             guard let sequence = column.sequence, !missing.everywhere.contains(index) else {
                 continue

@@ -8,10 +8,20 @@ extension Connection {
         try run(script: "savepoint bulkhead")
         do {
             try body()
-        } catch let error as PostgresError where !isLost {
-            try run(script: "rollback to savepoint bulkhead; release savepoint bulkhead")
+        } catch {
+            if !isLost {
+                try run(script: "rollback to savepoint bulkhead; release savepoint bulkhead")
+            }
             throw error
         }
         try run(script: "release savepoint bulkhead")
+    }
+
+    /// Runs the closure inside an open transaction, and takes back what it did.
+    func takingBack<Result>(_ body: () throws -> Result) throws -> Result {
+        try run(script: "savepoint bulkhead")
+        let result = try body()
+        try run(script: "rollback to savepoint bulkhead; release savepoint bulkhead")
+        return result
     }
 }

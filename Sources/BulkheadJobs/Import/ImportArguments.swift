@@ -20,6 +20,15 @@ struct ImportArguments: Decodable {
     var batch: Int?
     var encoding: String?
     var maxRowBytes: Int?
+    var timezone: String?
+    var dateOrder: DateOrder?
+    var atomic: Bool?
+    var dryRun: Bool?
+
+    /// How a date like 01/02/03 is meant.
+    enum DateOrder: String, Decodable {
+        case ymd, dmy, mdy
+    }
 
     enum Format: String, Decodable {
         case csv, tsv, jsonl
@@ -34,6 +43,10 @@ struct ImportArguments: Decodable {
         case maxRejects = "max_rejects"
         case batch, encoding
         case maxRowBytes = "max_row_bytes"
+        case timezone
+        case dateOrder = "date_order"
+        case atomic
+        case dryRun = "dry_run"
     }
 
     /// Reads the args of a job; an argument that is unknown is refused, never ignored.

@@ -20,6 +20,10 @@ struct ImportPlan {
     /// Whether COPY may go straight into the table: then the server hands back no keys, so the file must
     /// hold them as they will be stored.
     let isDirect: Bool
+    /// Which of the file's fields goes to which column; nil for one that is left out.
+    let mapping: [ImportReport.Field]
+    /// How values are to be understood, where that is not what the session says.
+    let valueSettings: [(name: String, value: String)]
     /// The temporary table.
     ///
     /// No digits: the line of a bad value is read from COPY's context, by its digits.
@@ -68,6 +72,13 @@ struct ImportPlan {
             fieldNames: Self.fieldNames(mapping, names),
             feedKey: isDirect && !target.primaryKey.isEmpty ? feedKey : nil
         )
+        self.mapping = Self.fields(mapping, names)
+        var settings: [(name: String, value: String)] = []
+        if let timezone = arguments.timezone { settings.append(("TimeZone", timezone)) }
+        if let order = arguments.dateOrder {
+            settings.append(("DateStyle", "ISO, \(order.rawValue)"))
+        }
+        valueSettings = settings
         stage = "bulkhead_stage_" + Self.letters(file)
         try checkPrivileges()
     }
@@ -177,6 +188,18 @@ struct ImportPlan {
     /// How a staged row calls a column that the file fills.
     func stagedName(_ column: ImportTarget.Column) -> String {
         columns.firstIndex(of: column).map { "s.bulkhead_c\($0 + 1)" } ?? "null"
+    }
+
+    private static func fields(_ mapping: ColumnMapping, _ names: [String]?)
+        -> [ImportReport.Field]
+    {
+        let columnOf = Dictionary(
+            zip(mapping.fields, mapping.columns).map { ($0, $1) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        return fieldNames(mapping, names).enumerated().map { field, name in
+            ImportReport.Field(field: name, column: columnOf[field])
+        }
     }
 
     private static func fieldNames(_ mapping: ColumnMapping, _ names: [String]?) -> [String] {

@@ -38,6 +38,9 @@ struct ImportProgress {
     var checkpoint = ImportCheckpoint()
     var totals = ImportTotals()
 
+    /// Nothing has been read.
+    init() {}
+
     init(_ progress: Progress) throws {
         if let text = progress.checkpoint { checkpoint = try text.decode() }
         if let text = progress.result { totals = try text.decode() }
