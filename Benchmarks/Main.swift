@@ -1,6 +1,6 @@
 import Foundation
 
-/// Measures the program: `bulkhead-benchmarks PROGRAM FLIGHTS [import|queue]...`.
+/// Measures the program: `bulkhead-benchmarks PROGRAM FLIGHTS [import|queue|memory]...`.
 @main
 struct Main {
     static func main() async throws {
@@ -8,14 +8,19 @@ struct Main {
         // How this program drains a queue in a process of its own.
         if words == [drainWord] { await NoOperation.drain() }
         guard words.count >= 2 else {
-            throw Failure("usage: bulkhead-benchmarks PROGRAM FLIGHTS.csv.gz [import|queue]...")
+            throw Failure(
+                "usage: bulkhead-benchmarks PROGRAM FLIGHTS.csv.gz [import|queue|memory]..."
+            )
         }
         let chosen = words.count > 2 ? Set(words[2...]) : ["import", "queue"]
-        if let unknown = chosen.first(where: { !["import", "queue"].contains($0) }) {
+        if let unknown = chosen.first(where: { !["import", "queue", "memory"].contains($0) }) {
             throw Failure("there is no benchmark \(unknown)")
         }
         if chosen.contains("import") {
             try await ImportBenchmark(program: words[0], flights: words[1]).run()
+        }
+        if chosen.contains("memory") {
+            try await MemoryBenchmark(program: words[0], flights: words[1]).run()
         }
         if chosen.contains("queue") {
             try await QueueBenchmark().run()

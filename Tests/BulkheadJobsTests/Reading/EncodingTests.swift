@@ -72,6 +72,22 @@ import Testing
         #expect(loaded.rejects.first?.problem.message.contains("at offset 1 of the record") == true)
     }
 
+    /// The system's converter for this encoding has passed over them when it refuses them.
+    @Test(arguments: [[Int.max], [1], [2], [3]])
+    func bytesWithoutMeaningTakeNoLineEndWithThem(pieces: [Int]) throws {
+        let bytes: [UInt8] = [0x61, 0xA2, 0xE8, 0x0A, 0xA2, 0xE8, 0xB0, 0xA1, 0x0A, 0xB0, 0xA1]
+        let source = try TranscodedSource(
+            MemorySource(bytes, pieces: pieces),
+            from: try #require(TextEncoding("UHC"))
+        )
+        let seen = SeenFile(reading: RecordReader(source))
+        #expect(
+            seen.records.map(\.bytes) == [
+                [0x61, 0xFF], [0xFF] + Array("가".utf8), Array("가".utf8),
+            ]
+        )
+    }
+
     @Test(arguments: 32_764...32_770)
     func aBadByteIsNotLostWhereABufferEnds(count: Int) throws {
         let bytes = [UInt8](repeating: 0xE9, count: count) + [0x81, 0x0A, 0x62]

@@ -16,6 +16,8 @@ final class TranscodedSource: ByteSource {
     private var unread = 0..<0
     private var ready = 0..<0
     private var isAtEnd = false
+    /// Whether the replacement stands for bytes that may still lie ahead.
+    private var isReplaced = false
     private(set) var offset: Int64 = 0
 
     /// Reads a source from its start.
@@ -85,6 +87,7 @@ final class TranscodedSource: ByteSource {
         unread = 0..<0
         ready = 0..<0
         isAtEnd = false
+        isReplaced = false
         offset = 0
     }
 
@@ -98,11 +101,19 @@ final class TranscodedSource: ByteSource {
         let room = output.count - 1
         var outputLeft = room
         let failed = run(&inputLeft, &outputLeft)
+        let wasReplaced = isReplaced && inputLeft == unread.count && failed == EILSEQ
+        isReplaced = false
         unread = unread.upperBound - inputLeft..<unread.upperBound
         ready = 0..<room - outputLeft
         switch failed {
-        case EILSEQ: replace()
-        case EINVAL where isAtEnd: replace()
+        case EILSEQ where wasReplaced: unread = unread.dropFirst(unit)
+        case EILSEQ:
+            // Some converters stand before what they refuse, some behind it: the next call tells.
+            replace()
+            isReplaced = true
+        case EINVAL where isAtEnd:
+            unread = unread.dropFirst(unit)
+            replace()
         case EINVAL: try fillInput()
         default: return
         }
@@ -121,7 +132,6 @@ final class TranscodedSource: ByteSource {
     }
 
     private func replace() {
-        unread = unread.dropFirst(unit)
         output[ready.upperBound] = Self.replacement
         ready = ready.lowerBound..<ready.upperBound + 1
     }
