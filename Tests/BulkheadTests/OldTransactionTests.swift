@@ -4,6 +4,11 @@ import Postgres
 import Testing
 
 @Suite struct OldTransactionTests {
+    /// Lets a daemon work to its end, and go with its sessions.
+    private func drain(_ database: TestDatabase, _ handler: TestHandler) async throws {
+        try await TestDaemon.start(database, [handler]) { $0.drains = true }.wait()
+    }
+
     /// What has ended leaves dead index entries that cannot be vacuumed; nobody may walk them job by job.
     @Test(arguments: [true, false])
     func whatItKeepsIsNotReadAgainForEachJob(_ isSmall: Bool) async throws {
@@ -21,8 +26,7 @@ import Testing
             let handler = TestHandler("k", isSmall: isSmall) { context in
                 if !isSmall { try await context.batch { _ in context.progress } }
             }
-            let daemon = try await TestDaemon.start(database, [handler]) { $0.drains = true }
-            try await daemon.wait()
+            try await drain(database, handler)
             try await database.expect("select bool_and(state = 'completed') from bulkhead.job", "t")
             // A session reports what it read when it ends, which may be a moment after the daemon's end.
             try await database.waitUntil(
