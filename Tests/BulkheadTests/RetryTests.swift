@@ -11,8 +11,9 @@ import Testing
         values ('import', 'discarded', 7, 5, '{"at": 3}', 30, 20, 100, 3, '{"read": 30}', now(), now(),
             '{"files": ["f"], "max_rejects": 1}');
         insert into bulkhead.job_error (job, attempt, message) values (1, 7, 'no');
-        insert into bulkhead.reject (job, file, line, byte_offset, sqlstate, message, raw, row_bytes)
-        values (1, 'f', 1, 0, '22P02', 'bad', 'x', 1);
+        insert into bulkhead.reject (job, file, line, byte_offset, sqlstate, message, raw, row_bytes,
+            line_end)
+        values (1, 'f', 1, 0, '22P02', 'bad', 'x', 1, E'\\n');
         insert into bulkhead.request (job, what) values (1, 'cancel')
         """
 
