@@ -57,7 +57,9 @@ comment on column bulkhead.job.checkpoint is 'Where the next batch starts';
 -- Claims walk this one in order.
 create index job_available on bulkhead.job (queue, priority, id) where state = 'available';
 create index job_due on bulkhead.job (queue, run_at) where state in ('scheduled', 'retryable');
-create index job_running on bulkhead.job (daemon) where state = 'running';
+-- By id, though daemons look for theirs: a planner that takes it for one job, since it is small, then reads
+-- the entries of that job and not the dead ones of all that ran, which an old transaction keeps.
+create index job_running on bulkhead.job (id) where state = 'running';
 -- For people who look at queues.
 create index job_held on bulkhead.job (queue) where state in ('paused', 'blocked');
 create unique index job_unique_key on bulkhead.job (kind, unique_key)
