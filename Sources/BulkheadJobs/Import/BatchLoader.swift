@@ -50,7 +50,8 @@ struct BatchLoader {
                 plan: file.plan,
                 batch: batch,
                 connection: connection,
-                experience: experience
+                experience: experience,
+                isReused: !isLastWord
             )
             : SentRows(plan: file.plan, batch: batch, connection: connection)
     }
@@ -113,7 +114,9 @@ struct BatchLoader {
             return false
         }
         for (sequence, value) in sequences where !isDryRun {
-            try connection.query("select bulkhead.advance_sequence(\(sequence)::regclass, \(value))")
+            try connection.query(
+                "select bulkhead.advance_sequence(\(sequence)::regclass, \(value))"
+            )
         }
         if plan.target.primaryKey.isEmpty {
             try transaction.publish(.insert, of: plan.target.relation, ids: nil)

@@ -23,6 +23,9 @@ extension ImportPlan {
             """
     }
 
+    /// Empties itself at the end of a transaction only.
+    var emptyStage: String { "truncate pg_temp.\(stage)" }
+
     var copyIntoStage: SQL {
         SQL(unsafe: "copy pg_temp.\(stage) from stdin")
     }

@@ -6,6 +6,8 @@ struct StageTable: StagedRows {
     let batch: ParsedBatch
     let connection: Connection
     let experience: LoadExperience
+    /// Whether the transaction may have staged another batch before.
+    let isReused: Bool
 
     /// Copies the rows, in as large pieces as go through.
     ///
@@ -13,6 +15,7 @@ struct StageTable: StagedRows {
     /// at most, however many are bad. Where one is bad more may be, and most of them can be told beforehand.
     func fill(_ outcome: inout BatchOutcome) throws {
         try connection.run(script: plan.createStage)
+        if isReused { try connection.run(script: plan.emptyStage) }
         var isScreened = false
         if experience.screensValues {
             try screen(0, &outcome)

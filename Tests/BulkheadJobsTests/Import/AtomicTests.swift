@@ -14,14 +14,15 @@ import Testing
         "id,v\n" + range.map { "\($0),\($0 % 100)\n" }.joined()
     }
 
-    @Test func allFilesAreOneTransaction() async throws {
+    @Test(arguments: ["error", "skip", "update"])
+    func allFilesAreOneTransaction(policy: String) async throws {
         try await ImportBench.with(Self.table) { bench in
             try bench.folder.write(Self.rows(1...50), to: "a.csv")
             try bench.folder.write(Self.rows(51...99), to: "b.csv")
             let job = try await bench.load(
                 "hc.t",
                 files: ["a.csv", "b.csv"],
-                "atomic => true, batch => 7"
+                "atomic => true, batch => 7, on_conflict => '\(policy)'"
             )
             #expect(job.state == "completed", "\(job.error ?? "")")
             #expect(job.totals == ImportTotals(read: 99, inserted: 99))
