@@ -106,9 +106,10 @@ final class Running: Sendable {
             create,
             0o600
         )
-        // env becomes the program, in the directory.
+        // env becomes the program, in the directory; whoever starts the tests may ignore signals.
         let words =
-            (["env", "--chdir=\(directory.path())", executable.path()] + arguments).map {
+            (["env", "--default-signal", "--chdir=\(directory.path())", executable.path()]
+            + arguments).map {
                 strdup($0)
             } + [nil]
         let variables = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]

@@ -5,13 +5,16 @@ struct Enqueued {
     private let job: Int64
     private let connection: Connection
     private let waits: Bool
+    private let isDryRun: Bool
     private let terminal: Terminal
 
     init(_ job: Int64, _ connection: Connection, _ arguments: Arguments, _ terminal: Terminal) {
         self.job = job
         self.connection = connection
         self.terminal = terminal
-        waits = arguments.has("--wait")
+        isDryRun = arguments.has("--dry-run")
+        // Only what it finds is of use.
+        waits = arguments.has("--wait") || isDryRun
     }
 
     /// Runs a statement that adds a job.
@@ -32,7 +35,11 @@ struct Enqueued {
             return .done
         }
         if !terminal.printsJSON { try terminal.result("\(job)") }
-        return try await JobWaiter(connection, terminal).wait(for: [job])
+        let status = try await JobWaiter(connection, terminal).wait(for: [job])
+        if isDryRun, !terminal.printsJSON {
+            try DryRunReport.print(job, connection, terminal)
+        }
+        return status
     }
 }
 

@@ -60,20 +60,26 @@ struct JobStatus {
 
     /// The figures of the result that are not zero, and the time that it took.
     var summary: String {
-        var parts: [String] = []
-        for name in ["read", "inserted", "updated", "unchanged", "skipped", "rejected"] {
-            if let figure = figures[name], figure > 0 { parts.append("\(grouped(figure)) \(name)") }
-        }
+        var parts = figures.filter { $0.count > 0 }.map { "\(grouped($0.count)) \($0.name)" }
         if let seconds { parts.append(Duration.seconds(seconds).shown) }
         return parts.joined(separator: ", ")
     }
 
-    /// The result where it is an object of numbers, as an import's is; a handler's own may be anything.
-    private var figures: [String: Int64] {
+    /// The figures of an import's result; a handler's own may be anything.
+    private var figures: [(name: String, count: Int64)] {
+        struct Figures: Decodable {
+            let read, inserted, updated, unchanged, skipped, rejected: Int64?
+        }
+        guard let result else { return [] }
         do {
-            return try result.map { try JSONText($0).decode() } ?? [:]
+            let figures: Figures = try JSONText(result).decode()
+            return [
+                ("read", figures.read), ("inserted", figures.inserted),
+                ("updated", figures.updated), ("unchanged", figures.unchanged),
+                ("skipped", figures.skipped), ("rejected", figures.rejected),
+            ].compactMap { name, count in count.map { (name, $0) } }
         } catch {
-            return [:]
+            return []
         }
     }
 

@@ -56,7 +56,7 @@ enum RejectsVerb: Verb {
         try connection.transaction { connection in
             let rows = try connection.query(
                 """
-                select id, file, line, column_name, value, sqlstate, message,
+                select id, \(RejectLine.columns),
                     (to_jsonb(r) || jsonb_build_object('raw', encode(r.raw, 'escape')))::text
                 from bulkhead.reject r
                 where job = \(job) and id > \(after) and (\(file)::text is null or file = \(file)::text)
@@ -65,30 +65,9 @@ enum RejectsVerb: Verb {
             )
             for row in 0..<rows.count {
                 let document: String = try rows.required(row, 7)
-                try terminal.result(terminal.printsJSON ? document : line(rows, row))
+                try terminal.result(terminal.printsJSON ? document : RejectLine.text(rows, row, from: 1))
             }
             return rows.isEmpty ? nil : try rows.required(rows.count - 1, 0)
         }
-    }
-
-    /// The value on one line, with nothing in it that a terminal would obey.
-    private static func shown(_ value: String) -> String {
-        value.unicodeScalars.map { scalar in
-            scalar.properties.generalCategory == .control
-                ? scalar.escaped(asASCII: true) : String(scalar)
-        }.joined()
-    }
-
-    private static func line(_ rows: borrowing Rows, _ row: Int) throws -> String {
-        var text =
-            "\(try rows.required(row, 1, as: String.self)):\(try rows.required(row, 2, as: Int64.self)): "
-        text += try rows.required(row, 6, as: String.self)
-        if let column = try rows.value(row, 3, as: String.self) {
-            text += ", column \(column)"
-            if let value = try rows.value(row, 4, as: String.self) {
-                text += ", value \"\(shown(value))\""
-            }
-        }
-        return text + " [\(try rows.required(row, 5, as: String.self))]"
     }
 }

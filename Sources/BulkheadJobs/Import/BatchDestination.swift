@@ -3,7 +3,7 @@ internal import Postgres
 /// Takes the batches of an import, in order, and decides when they count.
 protocol BatchDestination: AnyObject {
     /// Where the next batch starts, and what became of the rows before it.
-    var progress: ImportProgress { get }
+    var progress: ImportProgress { get set }
 
     /// Reads from the database between batches.
     func read<Result>(_ body: (Connection) throws -> Result) async throws -> Result
@@ -33,7 +33,7 @@ extension ImportProgress {
         -> ImportProgress
     {
         var next = self
-        next.totals.add(read: batch.count, outcome, file.plan.policy)
+        next.report.totals.add(read: batch.count, outcome, file.plan.policy)
         next.checkpoint =
             batch.isLast
             ? ImportCheckpoint(file: checkpoint.file + 1)

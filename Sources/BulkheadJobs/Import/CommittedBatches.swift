@@ -3,7 +3,7 @@ internal import Postgres
 
 /// Commits each batch by itself: what is loaded stays loaded, and a later attempt goes on behind it.
 final class CommittedBatches: BatchDestination {
-    private(set) var progress: ImportProgress
+    var progress: ImportProgress
     private let context: JobContext
     private let limit: RejectLimit
     private let experience = LoadExperience()

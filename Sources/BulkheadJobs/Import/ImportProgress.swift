@@ -36,14 +36,15 @@ struct ImportTotals: Codable, Equatable {
 /// An import's committed state, as the engine keeps it.
 struct ImportProgress {
     var checkpoint = ImportCheckpoint()
-    var totals = ImportTotals()
+    var report = ImportReport()
+    var totals: ImportTotals { report.totals }
 
     /// Nothing has been read.
     init() {}
 
     init(_ progress: Progress) throws {
         if let text = progress.checkpoint { checkpoint = try text.decode() }
-        if let text = progress.result { totals = try text.decode() }
+        if let text = progress.result { report = try text.decode() }
     }
 
     /// The same for the engine; the share of all input that has been read tells the total.
@@ -54,7 +55,7 @@ struct ImportProgress {
             checkpoint: try JSONText(encoding: checkpoint),
             rowsDone: totals.read,
             rowsTotal: total,
-            result: try JSONText(encoding: totals)
+            result: try JSONText(encoding: report)
         )
     }
 }

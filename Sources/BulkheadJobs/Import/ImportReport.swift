@@ -1,17 +1,24 @@
-/// What a dry run found: the job's result.
-struct ImportReport: Encodable {
-    let totals: ImportTotals
-    let mapping: [Mapping]
+/// An import's result: what became of its rows, and for a dry run how the files fit the table.
+struct ImportReport: Codable, Equatable {
+    var totals = ImportTotals()
+    /// Which field of which file goes where; nil unless it is a dry run.
+    var mapping: [Mapping]?
 
-    /// Which field of a file goes to which column; nil for one that is left out.
-    struct Mapping: Encodable {
+    /// How the fields of a file go to columns.
+    struct Mapping: Codable, Equatable {
         let file: String
         let columns: [Field]
     }
 
-    struct Field: Encodable, Equatable {
+    /// A field of a file and its column; nil for one that is left out.
+    struct Field: Codable, Equatable {
         let field: String
         let column: String?
+
+        init(field: String, column: String?) {
+            self.field = field
+            self.column = column
+        }
 
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
@@ -19,19 +26,26 @@ struct ImportReport: Encodable {
             // NULL, not absent: left out on purpose.
             try container.encode(column, forKey: .column)
         }
-
-        private enum CodingKeys: String, CodingKey {
-            case field, column
-        }
     }
+
+    /// Nothing has been read.
+    init() {}
 
     private enum CodingKeys: String, CodingKey {
         case isDryRun = "dry_run"
         case mapping
     }
 
+    /// The figures stand beside the rest, not below a name of their own.
+    init(from decoder: any Decoder) throws {
+        totals = try ImportTotals(from: decoder)
+        mapping = try decoder.container(keyedBy: CodingKeys.self)
+            .decodeIfPresent([Mapping].self, forKey: .mapping)
+    }
+
     func encode(to encoder: any Encoder) throws {
         try totals.encode(to: encoder)
+        guard let mapping else { return }
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(true, forKey: .isDryRun)
         try container.encode(mapping, forKey: .mapping)

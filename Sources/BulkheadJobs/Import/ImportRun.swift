@@ -10,8 +10,6 @@ final class ImportRun {
     private let batchBytes: Int
     private let limit: RejectLimit
     private var sizer: BatchSizer
-    /// Which field of which file goes where.
-    private var mappings: [ImportReport.Mapping] = []
 
     /// Opens all files, so that one that is missing fails the job before its first row.
     init(_ context: JobContext, root: ImportRoot, batchBytes: Int) throws {
@@ -25,21 +23,19 @@ final class ImportRun {
     }
 
     func run() async throws -> JSONText? {
-        let totals =
+        let report =
             arguments.atomic == true ? try await loadInOneTransaction() : try await loadInBatches()
-        try limit.check(totals, job: context.job.id)
-        return limit.isDryRun
-            ? try JSONText(encoding: ImportReport(totals: totals, mapping: mappings))
-            : try JSONText(encoding: totals)
+        try limit.check(report.totals, job: context.job.id)
+        return try JSONText(encoding: report)
     }
 
-    private func loadInBatches() async throws -> ImportTotals {
+    private func loadInBatches() async throws -> ImportReport {
         let destination = try await CommittedBatches(context, limit)
         try await loadFiles(into: destination)
-        return destination.progress.totals
+        return destination.progress.report
     }
 
-    private func loadInOneTransaction() async throws -> ImportTotals {
+    private func loadInOneTransaction() async throws -> ImportReport {
         struct TakenBack: Error {}
         var result = ImportProgress()
         do {
@@ -53,10 +49,10 @@ final class ImportRun {
                 }
                 return try result.stored(share: 1)
             }
-            return try ImportProgress(context.progress).totals
+            return try ImportProgress(context.progress).report
         } catch is TakenBack {
             try await context.batch { _ in try result.stored(share: 1) }
-            return result.totals
+            return result.report
         } catch let error where !(error is JobInterruption) {
             // Of what was shown meanwhile nothing stayed.
             try context.beside(rowsDone: 0)
@@ -67,7 +63,6 @@ final class ImportRun {
     // MARK: Files
 
     private func loadFiles(into destination: some BatchDestination) async throws {
-        mappings = []
         let target = try await destination.read { connection in
             try ImportTarget(connection, name: arguments.tableName)
         }
@@ -106,7 +101,7 @@ final class ImportRun {
         let plan = try await destination.read { connection in
             try ImportPlan(target, arguments, names: names, file: checkpoint.file, connection)
         }
-        mappings.append(.init(file: file.name, columns: plan.mapping))
+        if limit.isDryRun { note(plan.mapping, of: file, in: destination) }
         try await reader.start(plan.layout, from: checkpoint.position)
         let all = files.reduce(0.0) { $0 + Double($1.size) }
         let before = files[..<checkpoint.file].reduce(0.0) { $0 + Double($1.size) }
@@ -121,6 +116,17 @@ final class ImportRun {
             from: reader,
             into: destination
         )
+    }
+
+    private func note(
+        _ columns: [ImportReport.Field],
+        of file: OpenFile,
+        in destination: some BatchDestination
+    ) {
+        let mapping = ImportReport.Mapping(file: file.name, columns: columns)
+        // An attempt that goes on in the middle of a file has noted it before.
+        let known = destination.progress.report.mapping ?? []
+        if !known.contains(mapping) { destination.progress.report.mapping = known + [mapping] }
     }
 
     /// The next batch is read while the server works on this one.

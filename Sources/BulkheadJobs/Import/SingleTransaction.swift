@@ -5,7 +5,7 @@ internal import Postgres
 ///
 /// Rejects and the figures are committed beside it, so that they are seen meanwhile and outlive its failure.
 final class SingleTransaction: BatchDestination {
-    private(set) var progress = ImportProgress()
+    var progress = ImportProgress()
     private let context: JobContext
     private let limit: RejectLimit
     private let transaction: Batch
