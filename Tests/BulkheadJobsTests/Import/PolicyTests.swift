@@ -1,3 +1,4 @@
+import Bulkhead
 import BulkheadTesting
 import Postgres
 import Testing
@@ -333,6 +334,74 @@ import Testing
                         ),
                     "\(job.error ?? "")"
                 )
+            }
+        }
+    }
+
+    /// FC-067, whatever the batch: the first failure of `error` names the first repeated key.
+    @Test(arguments: ["in.csv", "in.jsonl"], [1, 2, 3, 1000])
+    func twoRowsOfOneKeyInOneFile(file: String, batch: Int) async throws {
+        let setup = "create schema hc; create table hc.person (id int primary key, name text);"
+        let rows = [("1", "a"), ("2", "b"), ("1", "c"), ("3", "d"), ("2", "e")]
+        try await ImportBench.with(setup) { bench in
+            let text =
+                file == "in.csv"
+                ? "id,name\n" + rows.map { "\($0.0),\($0.1)\n" }.joined()
+                : rows.map { "{\"id\":\($0.0),\"name\":\"\($0.1)\"}\n" }.joined()
+            try bench.folder.write(text, to: file)
+            let update = try await bench.load(
+                "hc.person",
+                files: [file],
+                "on_conflict => 'update', batch => \(batch)"
+            )
+            #expect(update.totals == ImportTotals(read: 5, inserted: 3, updated: 2))
+            #expect(Set(try update.ids) == ["1", "2", "3"])
+            #expect(
+                try await bench.rows("select * from hc.person order by id")
+                    == [["1", "c"], ["2", "e"], ["3", "d"]]
+            )
+            try await bench.database.run("truncate hc.person")
+            let strict = try await bench.load(
+                "hc.person",
+                files: [file],
+                "atomic => true, batch => \(batch)"
+            )
+            #expect(strict.state == "discarded")
+            #expect(strict.sqlstate == "23505")
+            #expect(strict.position == "\(file) line \(file == "in.csv" ? 4 : 3)")
+            #expect(try await bench.value("select count(*) from hc.person") == "0")
+        }
+    }
+
+    @Test(arguments: [("fill", "update"), ("update", "update"), ("replace", "read")])
+    func whatTheRoleMayNotIsNamedBeforeTheFirstRow(policy: String, missing: String) async throws {
+        let setup = """
+            create schema hc;
+            create table hc.person (id int primary key, name text, salary int);
+            insert into hc.person values (1, 'old', 10);
+            """
+        try await ImportBench.with(setup) { bench in
+            try await LimitedRole.with(in: bench.database) { role in
+                try await bench.database.run(
+                    """
+                    grant usage on schema hc to \(role.name);
+                    grant select (id, name), insert (id, name) on hc.person to \(role.name)
+                    """
+                )
+                let job = try await bench.enqueue(
+                    "hc.person",
+                    text: "id,name\n1,new\n2,two\n",
+                    "on_conflict => '\(policy)'"
+                )
+                try await bench.drain { $0.address = role.address }
+                let outcome = try await bench.outcome(of: job)
+                #expect(outcome.state == "discarded")
+                #expect(outcome.attempt == 1)
+                #expect(
+                    outcome.error?.contains("may not \(missing) column") == true,
+                    "\(outcome.error ?? "")"
+                )
+                #expect(try await bench.rows("select * from hc.person") == [["1", "old", "10"]])
             }
         }
     }
