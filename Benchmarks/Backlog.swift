@@ -104,7 +104,7 @@ struct Backlog {
         )
         let seconds: Double = try row.required(0, 0)
         let completed: Int = try row.required(0, 1)
-        guard completed == jobs else { throw Failure("\(completed) of \(jobs) jobs completed") }
+        guard completed == jobs else { throw NotMeasured("\(completed) of \(jobs) jobs completed") }
         return Drain(
             jobsPerSecond: Double(jobs) / seconds,
             clientLoad: clientSeconds / seconds,

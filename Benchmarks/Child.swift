@@ -22,12 +22,12 @@ struct Child {
         let start = ContinuousClock.now
         var pid: pid_t = 0
         guard posix_spawnp(&pid, program, &actions, nil, words, variables) == 0 else {
-            throw Failure("\(program) cannot be started")
+            throw NotMeasured("\(program) cannot be started")
         }
         var status: Int32 = 0
         var usage = rusage()
         while wait4(pid, &status, 0, &usage) < 0, errno == EINTR {}
-        guard status == 0 else { throw Failure("\(program) failed with status \(status)") }
+        guard status == 0 else { throw NotMeasured("\(program) failed with status \(status)") }
         return Child(
             seconds: (ContinuousClock.now - start) / .seconds(1),
             peakMebibytes: Double(usage.ru_maxrss) / 1024,

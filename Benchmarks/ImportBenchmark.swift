@@ -7,8 +7,8 @@ import PostgresServer
 struct ImportBenchmark {
     let program: String
     let flights: String
-    private let rows = Main.setting("BULKHEAD_BENCH_ROWS", 3_000_000)
-    private let rounds = Main.setting("BULKHEAD_BENCH_ROUNDS", 3)
+    private let rows = setting("BULKHEAD_BENCH_ROWS", 3_000_000)
+    private let rounds = setting("BULKHEAD_BENCH_ROUNDS", 3)
 
     /// Durable as usual; only as large as a server that does more than a demonstration.
     static let settings = ["shared_buffers": "512MB", "max_wal_size": "4GB"]

@@ -8,13 +8,13 @@ struct Main {
         // How this program drains a queue in a process of its own.
         if words == [drainWord] { await NoOperation.drain() }
         guard words.count >= 2 else {
-            throw Failure(
+            throw NotMeasured(
                 "usage: bulkhead-benchmarks PROGRAM FLIGHTS.csv.gz [import|queue|memory]..."
             )
         }
         let chosen = words.count > 2 ? Set(words[2...]) : ["import", "queue"]
         if let unknown = chosen.first(where: { !["import", "queue", "memory"].contains($0) }) {
-            throw Failure("there is no benchmark \(unknown)")
+            throw NotMeasured("there is no benchmark \(unknown)")
         }
         if chosen.contains("import") {
             try await ImportBenchmark(program: words[0], flights: words[1]).run()
@@ -28,18 +28,4 @@ struct Main {
     }
 
     static let drainWord = "drain"
-
-    /// A size from the environment.
-    static func setting(_ name: String, _ usual: Int) -> Int {
-        ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? usual
-    }
-}
-
-/// Why nothing can be measured.
-struct Failure: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) {
-        self.description = description
-    }
 }

@@ -10,8 +10,8 @@ import PostgresServer
 struct MemoryBenchmark {
     let program: String
     let flights: String
-    private let mebibytes = Main.setting("BULKHEAD_BENCH_MIB", 2048)
-    private let fieldMebibytes = Main.setting("BULKHEAD_BENCH_FIELD_MIB", 50)
+    private let mebibytes = setting("BULKHEAD_BENCH_MIB", 2048)
+    private let fieldMebibytes = setting("BULKHEAD_BENCH_FIELD_MIB", 50)
 
     private static let columns = """
         id bigint, year text, month text, day text, dep_time text, sched_dep_time text, dep_delay text,

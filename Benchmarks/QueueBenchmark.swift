@@ -6,9 +6,9 @@ import PostgresServer
 /// Jobs that do nothing: how many are drained in a second, beside pgbench and beside an old transaction, and how
 /// soon one starts.
 struct QueueBenchmark {
-    private let jobs = Main.setting("BULKHEAD_BENCH_JOBS", 200_000)
-    private let rounds = Main.setting("BULKHEAD_BENCH_ROUNDS", 3)
-    private let waitsForDisk = Main.setting("BULKHEAD_BENCH_FSYNC", 1) != 0
+    private let jobs = setting("BULKHEAD_BENCH_JOBS", 200_000)
+    private let rounds = setting("BULKHEAD_BENCH_ROUNDS", 3)
+    private let waitsForDisk = setting("BULKHEAD_BENCH_FSYNC", 1) != 0
     private let samples = 1000
 
     func run() async throws {

@@ -46,9 +46,9 @@ public final class JobContext {
     /// The job's args, read as a type of the handler's own.
     ///
     /// - Throws: `JobFailure` when they are not what the type needs: trying again would not help.
-    public func arguments<Arguments: Decodable>(
-        _ type: Arguments.Type = Arguments.self
-    ) throws -> Arguments {
+    public func arguments<Wanted: Decodable>(
+        _ type: Wanted.Type = Wanted.self
+    ) throws -> Wanted {
         do {
             return try job.args.decode()
         } catch let error as DecodingError {

@@ -65,7 +65,9 @@ enum RejectsVerb: Verb {
             )
             for row in 0..<rows.count {
                 let document: String = try rows.required(row, 7)
-                try terminal.result(terminal.printsJSON ? document : RejectLine.text(rows, row, from: 1))
+                try terminal.result(
+                    terminal.printsJSON ? document : RejectLine.text(rows, row, from: 1)
+                )
             }
             return rows.isEmpty ? nil : try rows.required(rows.count - 1, 0)
         }

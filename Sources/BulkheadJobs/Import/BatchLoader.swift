@@ -236,7 +236,7 @@ struct BatchLoader {
         guard left.count < rows.count || !rows.numbers(without: left).isEmpty else { return }
         do {
             let source = stage.source(rows, without: left)
-            var merged = MergeStatement.Counts()
+            var merged = MergeCounts()
             try connection.savepoint {
                 merged = try MergeStatement(plan, missing: missing).run(
                     source,

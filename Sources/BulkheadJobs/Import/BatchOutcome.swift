@@ -2,7 +2,7 @@ internal import Postgres
 
 /// What has become of a batch's rows so far.
 struct BatchOutcome {
-    var merged = MergeStatement.Counts(unchanged: 0)
+    var merged = MergeCounts(unchanged: 0)
     private(set) var rejects: [Reject]
     /// The good rows of the file that the server refused.
     private(set) var refused: Set<Int> = []

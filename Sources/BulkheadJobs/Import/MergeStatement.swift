@@ -29,28 +29,11 @@ struct MergeStatement {
             leavesStored ? plan.changeable.filter { !unsaid.contains($0) } : plan.changeable
     }
 
-    /// How many rows went in, and how many stored ones were changed or had nothing to be changed.
-    ///
-    /// Where nothing drops rows, those that are unchanged are what is left, and nobody counts them.
-    struct Counts: Equatable {
-        var inserted = 0
-        var updated = 0
-        var unchanged: Int?
-
-        static func + (one: Counts, other: Counts) -> Counts {
-            Counts(
-                inserted: one.inserted + other.inserted,
-                updated: one.updated + other.updated,
-                unchanged: one.unchanged.flatMap { mine in other.unchanged.map { mine + $0 } }
-            )
-        }
-    }
-
     /// Moves the rows of a source.
-    func run(_ source: SQL, job: Int64, _ connection: Connection) throws -> Counts {
+    func run(_ source: SQL, job: Int64, _ connection: Connection) throws -> MergeCounts {
         guard !plan.target.facts.hasRules else {
             let count = try connection.query(insert(source)).affected
-            return Counts(inserted: count)
+            return MergeCounts(inserted: count)
         }
         var statements = [merge(source, job: job)]
         if countsUnchanged {
@@ -60,7 +43,7 @@ struct MergeStatement {
             )
         }
         let row = try connection.pipeline(statements)
-        return Counts(
+        return MergeCounts(
             inserted: try row.required(0, 0),
             updated: try row.required(0, 1),
             unchanged: try row.value(0, 2)

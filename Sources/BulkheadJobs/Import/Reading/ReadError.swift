@@ -18,13 +18,13 @@ struct ReadError: Error, Sendable, Equatable, CustomStringConvertible {
 extension ReadError {
     /// The kind of a failure, for callers that act on it.
     struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Value {
+        private enum Payload {
             case badRoot, badName, outsideRoot, missing, notRegularFile, unreadable, changed
             case notGzip, emptyGzip, truncatedGzip, checksum, corruptGzip, trailingData
             case unknownEncoding, missingHeader, badHeader, unterminatedQuote
         }
 
-        private let value: Value
+        private let value: Payload
 
         /// The import root itself cannot be used.
         static let badRoot = Code(value: .badRoot)
