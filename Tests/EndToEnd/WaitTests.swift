@@ -65,6 +65,26 @@ import Testing
         }
     }
 
+    @Test func aConnectionThatIsLostIsOpenedAgain() async throws {
+        try await Workplace.with { place in
+            try await place.database.run(
+                "insert into bulkhead.job (kind, state, run_at) values ('import', 'paused', now())"
+            )
+            let waiting = try place.program.start("wait", "1")
+            try await place.database.waitUntil(
+                """
+                select bool_and(pg_terminate_backend(pid, 5000)) from pg_stat_activity
+                where datname = current_database() and application_name = 'bulkhead'
+                """
+            )
+            try await waiting.waitForErrors { $0.contains("waiting for the server") }
+            try await place.database.run(
+                "update bulkhead.job set state = 'completed', finished_at = now()"
+            )
+            #expect(await waiting.end() == 0)
+        }
+    }
+
     @Test func aMissingDaemonIsSaid() async throws {
         try await Workplace.with { place in
             try await place.database.run(Self.table)

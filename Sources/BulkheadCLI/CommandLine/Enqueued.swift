@@ -6,11 +6,13 @@ struct Enqueued {
     private let connection: Connection
     private let waits: Bool
     private let isDryRun: Bool
+    private let arguments: Arguments
     private let terminal: Terminal
 
     init(_ job: Int64, _ connection: Connection, _ arguments: Arguments, _ terminal: Terminal) {
         self.job = job
         self.connection = connection
+        self.arguments = arguments
         self.terminal = terminal
         isDryRun = arguments.has("--dry-run")
         // Only what it finds is of use.
@@ -35,9 +37,10 @@ struct Enqueued {
             return .done
         }
         if !terminal.printsJSON { try terminal.result("\(job)") }
-        let status = try await JobWaiter(connection, terminal).wait(for: [job])
+        var waiter = JobWaiter(connection, arguments, terminal)
+        let status = try await waiter.wait(for: [job])
         if isDryRun, !terminal.printsJSON {
-            try DryRunReport.print(job, connection, terminal)
+            try DryRunReport.print(job, waiter.connection, terminal)
         }
         return status
     }

@@ -4,33 +4,40 @@ internal import Glibc
 internal import Postgres
 internal import Signals
 
-/// Waits for jobs to end, and shows how far they are.
+/// Waits for jobs to end, and shows how far they are; a server that goes away is waited for as well.
 struct JobWaiter {
-    private let connection: Connection
+    /// The present connection.
+    private(set) var connection: Connection
+    private let arguments: Arguments
     private let terminal: Terminal
 
     /// How often the jobs are looked at.
     private static let interval: Duration = .milliseconds(200)
+    /// How long a server may be away.
+    private static let patience: Duration = .seconds(600)
 
-    init(_ connection: Connection, _ terminal: Terminal) {
+    init(_ connection: Connection, _ arguments: Arguments, _ terminal: Terminal) {
         self.connection = connection
+        self.arguments = arguments
         self.terminal = terminal
     }
 
     /// - Returns: `done` when all jobs completed.
-    func wait(for jobs: [Int64]) async throws -> ExitStatus {
+    mutating func wait(for jobs: [Int64]) async throws -> ExitStatus {
         leaveOnInterrupt(jobs)
         var status = ExitStatus.done
-        for job in jobs where try await wait(for: job) != "completed" { status = .failed }
+        for job in jobs {
+            if try await wait(for: job) != "completed" { status = .failed }
+        }
         return status
     }
 
-    private func wait(for job: Int64) async throws -> String {
+    private mutating func wait(for job: Int64) async throws -> String {
         var progress = ProgressLine(terminal)
         let start = ContinuousClock.now
         var hasAsked = false
         while true {
-            let status = try JobStatus.find(job, connection)
+            let status = try await status(of: job)
             progress.show(status)
             if status.isFinished {
                 progress.end()
@@ -45,6 +52,30 @@ struct JobWaiter {
                 }
             }
             try await Task.sleep(for: Self.interval)
+        }
+    }
+
+    private mutating func status(of job: Int64) async throws -> JobStatus {
+        while true {
+            do {
+                return try JobStatus.find(job, connection)
+            } catch let error as PostgresError where error.kind == .connectionLost {
+                terminal.note("the connection was lost; waiting for the server")
+                try await reconnect()
+            }
+        }
+    }
+
+    private mutating func reconnect() async throws {
+        let deadline = ContinuousClock.now + Self.patience
+        while true {
+            do {
+                connection = try Database.connect(arguments)
+                return
+            } catch let error as NoDatabase {
+                if .now > deadline { throw error }
+                try await Task.sleep(for: Self.interval)
+            }
         }
     }
 

@@ -9,7 +9,8 @@ enum WaitVerb: Verb {
     static func run(_ arguments: Arguments, _ terminal: Terminal) async throws -> ExitStatus {
         let jobs = try arguments.jobs()
         return try await Database.use(arguments) { connection in
-            try await JobWaiter(connection, terminal).wait(for: jobs)
+            var waiter = JobWaiter(connection, arguments, terminal)
+            return try await waiter.wait(for: jobs)
         }
     }
 }
