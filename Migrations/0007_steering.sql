@@ -160,6 +160,7 @@ begin
             batches = j.batches + 1
         where j.id = retry.id;
         delete from bulkhead.reject r where r.job = retry.id;
+        delete from bulkhead.reject_file f where f.job = retry.id;
     end if;
     -- What was asked of the former run.
     delete from bulkhead.request r where r.job = retry.id;
