@@ -16,12 +16,8 @@ struct StageTable: StagedRows {
     func fill(_ outcome: inout BatchOutcome) throws {
         try connection.run(script: plan.createStage)
         if isReused { try connection.run(script: plan.emptyStage) }
-        var isScreened = false
-        if experience.screensValues {
-            try screen(0, &outcome)
-            isScreened = true
-        }
         var next = 0
+        var screened = experience.screensValues ? try screen(next, &outcome) : next
         var piece = outcome.horizon
         while next < outcome.horizon {
             let end = min(next + piece, outcome.horizon)
@@ -34,10 +30,10 @@ struct StageTable: StagedRows {
                 // A value may be refused as a name, or as an expression that cannot be parsed.
                 let isAboutValue = error.kind == .permanent && refusal?.column != nil
                 guard error.isAboutRows || isAboutValue else { throw error }
-                if !isScreened {
-                    isScreened = true
-                    try screen(next, &outcome)
-                    if !outcome.refused.isEmpty { continue }
+                if screened < end {
+                    let before = outcome.refused.count
+                    screened = try screen(max(next, screened), &outcome)
+                    if outcome.refused.count > before { continue }
                 }
                 let sent = (next..<end).filter { !outcome.refused.contains($0) }
                 guard let refusal, sent.indices.contains(refusal.line - 1) else {
@@ -55,13 +51,16 @@ struct StageTable: StagedRows {
                 next = bad + 1
             }
         }
-        experience.screensValues = isScreened
+        experience.screensValues = screened > 0
     }
 
     /// Finds bad values from a row on without trying each.
-    private func screen(_ first: Int, _ outcome: inout BatchOutcome) throws {
+    ///
+    /// - Returns: Where the rows end that were looked through.
+    private func screen(_ first: Int, _ outcome: inout BatchOutcome) throws -> Int {
         let suspects = SuspectValues(batch, in: first..<outcome.horizon, of: plan.columns)
         try suspects.judge(&outcome, connection)
+        return suspects.end
     }
 
     func source(_ rows: RowSelection, without refused: [Int]) -> SQL {

@@ -8,11 +8,41 @@ struct SuspectValues {
     private var types: [String] = []
     private var values: [[UInt8]] = []
 
+    /// Where the rows end that were looked through: values that are read at once must fit in memory.
+    private(set) var end: Int
+
     /// More of a column's values than one in so many: then it is written in another way, not wrong.
-    private static let usualShare = 5
+    private static let usualShare = 2
+    private static let most = 20_000
 
     /// Looks through the rows of a range.
     init(_ batch: ParsedBatch, in range: Range<Int>, of columns: [ImportTarget.Column]) {
+        end = range.upperBound
+        var places = Self.places(batch, range, columns).enumerated().filter {
+            $0.element.count <= max(100, range.count / Self.usualShare)
+        }.flatMap { column, rows in rows.map { (row: $0, column: column) } }
+        places.sort { ($0.row, $0.column) < ($1.row, $1.column) }
+        if places.count > Self.most {
+            end = places[Self.most].row
+            places.removeAll { $0.row >= end }
+        }
+        for (row, column) in places {
+            guard let type = columns[column].arrayType,
+                let value = batch.value(of: row, column: column)
+            else { continue }
+            rows.append(row)
+            self.columns.append(column)
+            types.append(type)
+            values.append(value)
+        }
+    }
+
+    /// The rows of each column in which a value looks odd.
+    private static func places(
+        _ batch: ParsedBatch,
+        _ range: Range<Int>,
+        _ columns: [ImportTarget.Column]
+    ) -> [[Int]] {
         let screens = columns.map(ValueScreen.init)
         var suspects: [[Int]] = Array(repeating: [], count: columns.count)
         for row in range {
@@ -24,17 +54,7 @@ struct SuspectValues {
                 rest = rest[min(end + 1, rest.endIndex)...]
             }
         }
-        for (column, found) in suspects.enumerated()
-        where found.count <= max(100, range.count / Self.usualShare) {
-            guard let type = columns[column].arrayType else { continue }
-            for row in found {
-                guard let value = batch.value(of: row, column: column) else { continue }
-                rows.append(row)
-                self.columns.append(column)
-                types.append(type)
-                values.append(value)
-            }
-        }
+        return suspects
     }
 
     /// Has the server read them, and notes the rows whose value it refuses.
