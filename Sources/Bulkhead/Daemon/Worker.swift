@@ -54,7 +54,8 @@ actor Worker {
     }
 
     private func runSmall(_ job: Job, _ control: JobControl, daemon: String) async {
-        let session = sharedSession ?? Self.session("bulkhead worker \(number)", canceller, configuration)
+        let session =
+            sharedSession ?? Self.session("bulkhead worker \(number)", canceller, configuration)
         sharedSession = session
         let log = log.with("job", job.id).with("kind", job.kind)
         let context = context(for: job, control, daemon: daemon, session: session, log: log)

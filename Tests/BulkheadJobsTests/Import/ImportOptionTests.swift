@@ -129,7 +129,8 @@ import Testing
         "quote => ''",
         "null_text => array[null]::text[]", "skip => -1", "columns => '{}'", "map => '[]'",
         "map => '{\"a\": 1}'", "key => '{}'", "on_conflict => 'merge'", "max_rejects => -1",
-        "batch => 0", "batch => 1000001", "timezone => 'Nowhere/At_all'", "date_order => 'dym'", "encoding => 'a b'", "max_row_bytes => 0",
+        "batch => 0", "batch => 1000001", "timezone => 'Nowhere/At_all'", "date_order => 'dym'",
+        "encoding => 'a b'", "max_row_bytes => 0",
         "max_row_bytes => 2000000000", "queue => ''", "max_attempts => 0",
     ]
 
