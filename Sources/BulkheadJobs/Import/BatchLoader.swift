@@ -212,9 +212,12 @@ struct BatchLoader {
         return [first] + later.sorted { $0.key < $1.key }.map { Round(rows: .list($0.value)) }
     }
 
-    /// NULL equals nothing, not even NULL.
+    /// NULL equals nothing, mostly not even NULL.
     private var isKeyed: String {
-        plan.key.columns.map { "\(plan.stagedName($0)) is not null" }.joined(separator: " and ")
+        guard !plan.key.nullsAreEqual else { return "true" }
+        return plan.key.columns.map { "\(plan.stagedName($0)) is not null" }.joined(
+            separator: " and "
+        )
     }
 
     /// Rows that one statement may move.
@@ -312,9 +315,10 @@ struct BatchLoader {
             for row in refused { sieve.refuse(row, &outcome) }
             return !refused.isEmpty
         } catch let failure as PostgresError
-            where failure.kind == .permission || isAboutRows(failure)
+            where failure.kind == .permission || failure.kind == .permanent || isAboutRows(failure)
         {
-            // The role may not look, or a value that the condition fails on: halving finds all.
+            // The role may not look, the condition speaks of the whole row, or a value makes it fail:
+            // halving finds all.
             return false
         }
     }

@@ -7,13 +7,20 @@ struct ConflictKey {
     /// The index's own equality for each column, as SQL: `=` alone may find another, such as text's for
     /// citext.
     private let operators: [String]
+    /// Whether the index takes one NULL for another.
+    let nullsAreEqual: Bool
 
     /// No row can conflict with another.
     static let none = ConflictKey(columns: [], operators: [])
 
-    private init(columns: [ImportTarget.Column], operators: [String]) {
+    private init(
+        columns: [ImportTarget.Column],
+        operators: [String],
+        nullsAreEqual: Bool = false
+    ) {
         self.columns = columns
         self.operators = operators
+        self.nullsAreEqual = nullsAreEqual
     }
 
     /// The primary key, or the columns that the job names.
@@ -59,7 +66,9 @@ struct ConflictKey {
             """
             with deciding as (
                 select i.indexrelid, i.indrelid, (i.indkey::int2[])[0:i.indnkeyatts - 1] as attnums,
-                    (i.indclass::oid[])[0:i.indnkeyatts - 1] as opclasses
+                    (i.indclass::oid[])[0:i.indnkeyatts - 1] as opclasses,
+                    -- PostgreSQL 14 has no such column.
+                    coalesce((pg_catalog.to_jsonb(i) ->> 'indnullsnotdistinct')::boolean, false) as nulls_are_equal
                 from pg_catalog.pg_index i
                 where i.indrelid = \(target.oid)::oid and i.indisunique and i.indisvalid and i.indimmediate
                     and i.indpred is null and i.indexprs is null
@@ -72,7 +81,7 @@ struct ConflictKey {
                 order by i.indisprimary desc, i.indexrelid
                 limit 1
             )
-            select pg_catalog.format('operator(%I.%s)', n.nspname, o.oprname)
+            select pg_catalog.format('operator(%I.%s)', n.nspname, o.oprname), d.nulls_are_equal
             from deciding d
             cross join lateral rows from (pg_catalog.unnest(d.attnums), pg_catalog.unnest(d.opclasses)) as k (attnum, opclass)
             join pg_catalog.pg_attribute a on a.attrelid = d.indrelid and a.attnum = k.attnum
@@ -92,7 +101,8 @@ struct ConflictKey {
         }
         self.init(
             columns: columns,
-            operators: try (0..<rows.count).map { try rows.required($0, 0) }
+            operators: try (0..<rows.count).map { try rows.required($0, 0) },
+            nullsAreEqual: try rows.required(0, 1)
         )
     }
 
@@ -105,8 +115,21 @@ struct ConflictKey {
     ///
     /// `stagedName` tells how the staged row calls a column.
     func matches(stored: String, stagedName: (ImportTarget.Column) -> String) -> String {
+        matches(
+            storedName: { "\(stored).\(quoted(identifier: $0.name))" },
+            stagedName: stagedName
+        )
+    }
+
+    func matches(
+        storedName: (ImportTarget.Column) -> String,
+        stagedName: (ImportTarget.Column) -> String
+    ) -> String {
         zip(columns, operators).map { column, equals in
-            "\(stored).\(quoted(identifier: column.name)) \(equals) \(stagedName(column))"
+            let (one, other) = (storedName(column), stagedName(column))
+            return nullsAreEqual
+                ? "(\(one) \(equals) \(other) or \(one) is null and \(other) is null)"
+                : "\(one) \(equals) \(other)"
         }.joined(separator: " and ")
     }
 }

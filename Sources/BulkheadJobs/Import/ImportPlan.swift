@@ -64,9 +64,12 @@ struct ImportPlan {
         returnsKeys =
             !facts.hasRules && !facts.isView && !target.primaryKey.isEmpty
             && target.primaryKey.allSatisfy(\.isReadable)
+        // Defaults are not to be read as the file's values are.
+        let hasOwnSettings = arguments.timezone != nil || arguments.dateOrder != nil
         isDirect =
             policy == .error && feedKey != nil && !facts.isView && !facts.hasTriggers
             && !facts.hasRules && !facts.hasRowSecurity
+            && !(hasOwnSettings && columns.count < target.columns.count)
         layout = ImportReader.Layout(
             encoder: try Self.encoder(target, arguments, mapping, connection),
             fieldNames: Self.fieldNames(mapping, names),
@@ -119,6 +122,13 @@ struct ImportPlan {
 
     /// What the role needs, looked at before the first row.
     private func checkPrivileges() throws {
+        if !isDirect, !valueSettings.isEmpty, !target.facts.mayMakeTemporaryTables {
+            throw JobFailure(
+                "the daemon's role may not make temporary tables, without which the database's own values would be "
+                    + "read with the timezone or date order of the file: grant temporary on the database",
+                sqlstate: "42501"
+            )
+        }
         if let column = columns.first(where: { !$0.isInsertable }) {
             throw JobFailure(
                 "the daemon's role may not insert into column \(column.name) of \(target.name): "

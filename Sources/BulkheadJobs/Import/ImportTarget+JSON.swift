@@ -1,12 +1,24 @@
 internal import Bulkhead
 internal import Postgres
 
+extension ImportTarget.Column {
+    /// Why no line of JSON can fill it: one that lacks a privilege stops only the lines that name it.
+    fileprivate var refusalOfKeys: String? {
+        if let refusal { return refusal }
+        if !isInsertable { return "cannot be filled: the daemon's role may not insert into it" }
+        if !maySetSequence {
+            return "cannot be filled: the daemon's role may not move its sequence"
+        }
+        return nil
+    }
+}
+
 extension ImportTarget {
     /// The columns as lines of JSON may fill them: all that take values.
     ///
     /// None is required, since each line has keys of its own.
     var tableForJSON: [TableColumn] {
-        columns.map { TableColumn($0.name, isGenerated: $0.refusal != nil || !$0.isInsertable) }
+        columns.map { TableColumn($0.name, isGenerated: $0.refusalOfKeys != nil) }
     }
 
     /// What writes lines of JSON as rows of the given columns.
@@ -28,8 +40,7 @@ extension ImportTarget {
                     JSONKeys.Column(
                         name: column.name,
                         position: positions[column.name],
-                        refusal: column.refusal
-                            ?? "cannot be filled: the daemon's role may not insert into it"
+                        refusal: column.refusalOfKeys ?? ""
                     )
                 },
                 renames: renames

@@ -54,12 +54,11 @@ struct MergeStatement {
 
     private func merge(_ source: SQL, job: Int64) -> SQL {
         """
-        with \(before(source)) merged as (
+        with merged as (
             \(insert(source))
-            returning \(unsafe: plan.returnsKeys ? key : "null") as id, \(unsafe: mark) as mark
+            returning \(unsafe: plan.returnsKeys ? key : "null") as id, \(unsafe: isNew) as is_new
         ), numbered as (
-            select m.id, \(unsafe: isNew) as is_new, (pg_catalog.row_number() over () - 1) / 10000 as part
-            from merged m \(unsafe: joinsBefore)
+            select m.id, m.is_new, (pg_catalog.row_number() over () - 1) / 10000 as part from merged m
         ) \(publishing(job))
         select count(*) filter (where n.is_new), count(*) filter (where not n.is_new), \(unsafe: counted)
         from numbered n
@@ -190,56 +189,20 @@ struct MergeStatement {
             ? parts[0] : "'[' || \(parts.joined(separator: " || ',' || ")) || ']'"
     }
 
-    /// The conflict key, to find a row again.
-    private func conflictKey(of table: String) -> String {
-        let names = plan.key.columns.map { "\(table).\(quoted(identifier: $0.name))" }
-        return "row(\(names.joined(separator: ", ")))::text"
-    }
-
-    /// How a merged row is told to be new.
-    private enum Telling {
-        case always, byOldRow, bySystemColumn, byLookingBefore
-    }
-
-    private var telling: Telling {
-        let facts = plan.target.facts
-        if !plan.policy.changesRows { return .always }
-        if facts.returnsOldRows { return .byOldRow }
-        return facts.isPartitioned || !facts.isReadable ? .byLookingBefore : .bySystemColumn
-    }
-
     /// What is handed back with a merged row, to tell whether it is new.
-    private var mark: String {
-        switch telling {
-        case .always: "true"
-        case .byOldRow: "old.\(quoted(identifier: plan.key.columns[0].name)) is null"
-        // A row that was locked before it was changed carries the lock over into its new version.
-        case .bySystemColumn: "bulkhead_t.xmax = 0"
-        case .byLookingBefore: conflictKey(of: "bulkhead_t")
-        }
-    }
-
     private var isNew: String {
-        telling == .byLookingBefore ? "b.conflict_key is null" : "m.mark"
-    }
-
-    private var joinsBefore: String {
-        telling == .byLookingBefore ? "left join before b on b.conflict_key = m.mark" : ""
-    }
-
-    /// A partition's rows show no system columns here; so what was there is read by the same snapshot.
-    private func before(_ source: SQL) -> SQL {
-        guard telling == .byLookingBefore else { return "" }
-        let columns = plan.key.columns.map { "t.\(quoted(identifier: $0.name))" }
-        let condition = plan.key.matches(stored: "t", stagedName: plan.stagedName)
-        // OFFSET 0: a lookup for each staged row, never a scan of the table.
-        return """
-            before as materialized (
-                select \(unsafe: conflictKey(of: "t")) as conflict_key
-                from \(source) cross join lateral (
-                    select \(unsafe: columns.joined(separator: ", "))
-                    from \(unsafe: plan.target.name) t where \(unsafe: condition) offset 0) as t
-            ),
-            """
+        let facts = plan.target.facts
+        if !plan.policy.changesRows { return "true" }
+        if facts.returnsOldRows, !plan.key.nullsAreEqual {
+            return "old.\(quoted(identifier: plan.key.columns[0].name)) is null"
+        }
+        // A row that was locked before it was changed carries the lock over into its new version.
+        if facts.isReadable, !facts.isPartitioned { return "bulkhead_t.xmax = 0" }
+        // A partition's rows show no system columns here; the statement's snapshot shows what was there.
+        let condition = plan.key.matches(stored: "t") { column in
+            "bulkhead_t.\(quoted(identifier: column.name))"
+        }
+        // OFFSET 0: a lookup for each row, never a scan of the table.
+        return "not exists (select from \(plan.target.name) t where \(condition) offset 0)"
     }
 }

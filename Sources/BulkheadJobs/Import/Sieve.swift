@@ -91,25 +91,57 @@ struct Sieve {
             let named = plan.columns.enumerated().map {
                 "s.bulkhead_c\($0.offset + 1) as \(quoted(identifier: $0.element.name))"
             }.joined(separator: ", ")
+            // In a query of its own, so that the table's names are found before ours.
             return """
-                select bulkhead_n from (select s.bulkhead_n, \(unsafe: named) from \(rows)) as named
-                where (\(unsafe: condition)) is false order by 1
+                select s.bulkhead_n from \(rows)
+                where (select (\(unsafe: condition)) is false from (select \(unsafe: named)) as named) order by 1
                 """
         case .foreignKey(let key):
             return """
                 select s.bulkhead_n from \(rows)
-                where \(key.isOrphan(among: all)) \(isNew(plan)) order by 1
+                where \(key.isOrphan(among: all)) \(setsReference(plan, among: all))
+                order by 1
                 """
         }
     }
 
-    /// What is there already may stay as it is, and its reference with it.
-    private func isNew(_ plan: ImportPlan) -> SQL {
+    /// A row that finds its key taken may leave the stored reference as it is.
+    private func setsReference(_ plan: ImportPlan, among all: SQL) -> SQL {
         guard plan.policy != .error else { return "" }
         let condition = plan.key.matches(stored: "t", stagedName: plan.stagedName)
         return """
             and not exists (
-                select from \(unsafe: plan.target.name) t where \(unsafe: condition) offset 0)
+                select from \(unsafe: plan.target.name) t
+                where \(unsafe: condition) \(unsafe: keepsReference(plan)) offset 0)
+            \(plan.policy == .skip || plan.policy == .fill ? isFirst(plan, among: all) : "")
+            """
+    }
+
+    /// Whether the stored row `t` keeps its reference; what is not told here is found by halving.
+    private func keepsReference(_ plan: ImportPlan) -> String {
+        let changed = columns.map { plan.columns[$0] }.filter(plan.changeable.contains)
+        let stored = changed.map { "t.\(quoted(identifier: $0.name))" }
+        guard !changed.isEmpty else { return "" }
+        guard plan.policy != .fill else {
+            return changed.count == 1 ? "and \(stored[0]) is distinct from null" : ""
+        }
+        let staged = changed.map(plan.stagedName).joined(separator: ", ")
+        return
+            "and row(\(stored.joined(separator: ", ")))::record operator(pg_catalog.*=) row(\(staged))::record"
+    }
+
+    /// Whether no row before it in the batch has its key: that one would be there, and keep its reference.
+    private func isFirst(_ plan: ImportPlan, among all: SQL) -> SQL {
+        let positions = plan.columns.indices.filter { plan.key.columns.contains(plan.columns[$0]) }
+        let keys = positions.map { ", s.bulkhead_c\($0 + 1) as c\($0 + 1)" }.joined()
+        let condition = plan.key.matches(
+            storedName: { plan.stagedName($0).replacing("s.bulkhead_c", with: "e.c") },
+            stagedName: plan.stagedName
+        )
+        return """
+            and not exists (
+                select from (select s.bulkhead_n as n\(unsafe: keys) from \(all)) e
+                where \(unsafe: condition) and e.n < s.bulkhead_n)
             """
     }
 
