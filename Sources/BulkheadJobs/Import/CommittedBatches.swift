@@ -53,13 +53,15 @@ final class CommittedBatches: BatchDestination {
         in transaction: Batch
     ) throws -> BatchOutcome {
         let loader = BatchLoader(
-            batch,
-            file,
-            job: context.job.id,
-            rejectsLeft: limit.left(after: progress.totals),
-            isDryRun: limit.isDryRun,
-            experience: experience,
-            in: transaction
+            task: LoadTask(
+                batch: batch,
+                file: file,
+                job: context.job.id,
+                rejectsLeft: limit.left(after: progress.totals),
+                isDryRun: limit.isDryRun,
+                experience: experience,
+                transaction: transaction
+            )
         )
         guard limit.isDryRun else { return try loader.load() }
         return try transaction.connection.takingBack { try loader.load() }

@@ -23,6 +23,17 @@ extension ImportPlan {
             """
     }
 
+    /// The sequence that notes which row a statement is at.
+    var trace: String { "pg_temp.\(stage)_row" }
+
+    /// With it goes an index, since rows are moved piece by piece then.
+    var createTrace: String {
+        """
+        create temporary sequence if not exists \(trace);
+        create index if not exists \(stage)_n on pg_temp.\(stage) (bulkhead_n)
+        """
+    }
+
     /// Empties itself at the end of a transaction only.
     var emptyStage: String { "truncate pg_temp.\(stage)" }
 

@@ -8,6 +8,8 @@ final class LoadExperience {
     var screensValues = false
     /// Whether keys have come twice in one batch.
     var hasRepeatedKeys = false
+    /// Whether the server notes which row it is at, since it refused some that nothing else tells.
+    var followsRows = false
     /// What rows were refused for, the first one first.
     private(set) var sieves: [Sieve] = []
 
@@ -22,6 +24,7 @@ final class LoadExperience {
         guard goesDirectly else { return }
         sieves = []
         screensValues = false
+        followsRows = false
     }
 
     /// Notes what rows were refused for.

@@ -13,9 +13,12 @@ struct MergeStatement {
     /// Those of them of which some rows say nothing.
     private let partial: Set<Int>
     private let changeable: [ImportTarget.Column]
+    private let trace: String?
 
-    init(_ plan: ImportPlan, missing: MissingKeys = .none) {
+    /// With a trace, a sequence is set to the number of each row, and one, before the row is moved.
+    init(_ plan: ImportPlan, missing: MissingKeys, trace: String?) {
         self.plan = plan
+        self.trace = trace
         let leavesStored = plan.policy == .fill || plan.policy == .update
         // The server wants a required column filled even where the row then turns out to be there.
         let absent = missing.everywhere.filter { !leavesStored || !plan.columns[$0].isRequired }
@@ -83,9 +86,15 @@ struct MergeStatement {
         let columns = filled.map { quoted(identifier: plan.columns[$0].name) }.joined(
             separator: ", "
         )
+        var values = filled.map(value)
+        if let trace {
+            // Volatile, so it is computed behind the sort, row by row.
+            values[0] =
+                "case when pg_catalog.setval('\(trace)', s.bulkhead_n + 1) is not null then \(values[0]) end"
+        }
         return """
             insert into \(unsafe: plan.target.name) as bulkhead_t (\(unsafe: columns))
-            select \(unsafe: filled.map(value).joined(separator: ", ")) from \(source) \(stored)
+            select \(unsafe: values.joined(separator: ", ")) from \(source) \(stored)
             order by s.bulkhead_n
             \(unsafe: onConflict)
             """

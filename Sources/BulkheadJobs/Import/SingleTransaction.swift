@@ -28,14 +28,16 @@ final class SingleTransaction: BatchDestination {
     func load(_ batch: ParsedBatch, of file: FileInProgress) throws {
         try context.checkInterruption()
         let loader = BatchLoader(
-            batch,
-            file,
-            job: context.job.id,
-            rejectsLeft: limit.left(after: progress.totals),
-            isLastWord: false,
-            isDryRun: limit.isDryRun,
-            experience: experience,
-            in: transaction
+            task: LoadTask(
+                batch: batch,
+                file: file,
+                job: context.job.id,
+                rejectsLeft: limit.left(after: progress.totals),
+                isLastWord: false,
+                isDryRun: limit.isDryRun,
+                experience: experience,
+                transaction: transaction
+            )
         )
         do {
             let outcome = try loader.load()

@@ -78,6 +78,16 @@ struct StageTable: StagedRows {
             """
     }
 
+    /// A sequence keeps what it was set to when a statement is rolled back.
+    func trace() throws -> String? {
+        try connection.run(script: plan.createTrace)
+        return plan.trace
+    }
+
+    func traced() throws -> Int? {
+        try connection.query("select last_value - 1 from \(unsafe: plan.trace)").value(0, 0)
+    }
+
     func blame(_ row: Int) -> Int? { nil }
 
     private func copy(_ rows: Range<Int>, _ outcome: BatchOutcome) throws {

@@ -12,4 +12,11 @@ protocol StagedRows {
     /// The position of the column whose value the server refused in this row; nil when it is none's or
     /// the error tells.
     func blame(_ row: Int) throws -> Int?
+
+    /// Gets ready to note which row a statement is at, and returns the sequence that notes it, as SQL; nil
+    /// where that cannot be done.
+    func trace() throws -> String?
+
+    /// The row that the last statement with a trace was at.
+    func traced() throws -> Int?
 }

@@ -1,0 +1,56 @@
+internal import Bulkhead
+internal import Postgres
+
+/// Copies a batch straight into the table; the keys for the feed come from the file.
+struct DirectLoad {
+    let task: LoadTask
+    private var plan: ImportPlan { task.plan }
+    private var batch: ParsedBatch { task.batch }
+    private var connection: Connection { task.connection }
+    private var transaction: Batch { task.transaction }
+
+    /// Loads the batch where that can be done in this way.
+    ///
+    /// - Returns: Whether it went in; if not, nothing is changed.
+    func run() throws -> Bool {
+        guard plan.isDirect, !batch.hasMissing, !batch.rows.isEmpty,
+            plan.target.primaryKey.isEmpty || batch.ids != nil,
+            let sequences = greatestInSequences()
+        else { return false }
+        do {
+            try connection.savepoint {
+                try connection.copyIn(plan.copyIntoTarget) { try $0.write(batch.text) }
+                try task.resetValueSettings()
+                try task.checkDeferred()
+            }
+        } catch let error as PostgresError where task.isAboutRows(error) || error.kind == .permanent
+        {
+            // Values may also be refused as names or expressions; the stage tells them from the rest.
+            return false
+        }
+        for (sequence, value) in sequences where !task.isDryRun {
+            try connection.query(
+                "select bulkhead.advance_sequence(\(sequence)::regclass, \(value))"
+            )
+        }
+        if plan.target.primaryKey.isEmpty {
+            try transaction.publish(.insert, of: plan.target.relation, ids: nil)
+        }
+        for ids in batch.ids ?? [] {
+            let ids = JSONText(String(decoding: ids, as: UTF8.self))
+            try transaction.publish(.insert, of: plan.target.relation, ids: ids)
+        }
+        return true
+    }
+
+    /// The greatest value of each column that owns a sequence; nil when the server must be asked.
+    private func greatestInSequences() -> [(sequence: String, value: Int64)]? {
+        var greatest: [(sequence: String, value: Int64)] = []
+        for (index, column) in plan.columns.enumerated() {
+            guard let sequence = column.sequence else { continue }
+            guard let value = batch.greatestInteger(in: index) else { return nil }
+            greatest.append((sequence, value))
+        }
+        return greatest
+    }
+}
