@@ -101,12 +101,15 @@ final class TranscodedSource: ByteSource {
         let room = output.count - 1
         var outputLeft = room
         let failed = run(&inputLeft, &outputLeft)
-        let wasReplaced = isReplaced && inputLeft == unread.count && failed == EILSEQ
-        isReplaced = false
+        // A character that is not whole yet tells nothing: the next call has more of it.
+        isReplaced = isReplaced && inputLeft == unread.count && outputLeft == room
+        let wasReplaced = isReplaced && failed == EILSEQ
         unread = unread.upperBound - inputLeft..<unread.upperBound
         ready = 0..<room - outputLeft
         switch failed {
-        case EILSEQ where wasReplaced: unread = unread.dropFirst(unit)
+        case EILSEQ where wasReplaced:
+            unread = unread.dropFirst(unit)
+            isReplaced = false
         case EILSEQ:
             // Some converters stand before what they refuse, some behind it: the next call tells.
             replace()
