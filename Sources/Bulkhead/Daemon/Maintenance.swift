@@ -13,6 +13,7 @@ actor Maintenance {
     private var isStopping = false
     private var hasLookedForEnded = false
     private var nextCleaning: ContinuousClock.Instant = .now
+    private var nextTrimming: ContinuousClock.Instant = .now
     private lazy var session = Session(
         configuration.address,
         SessionSettings(applicationName: "bulkhead maintenance", lockTimeout: .seconds(2))
@@ -43,6 +44,7 @@ actor Maintenance {
                     try rescue(onlyEnded: false)
                     try session.connection().query("select bulkhead.heed_late_requests()")
                     try clean()
+                    try trimFeed()
                 }
             } catch {
                 log.debug("maintenance put off", ["error": "\(error)"])
@@ -92,5 +94,17 @@ actor Maintenance {
             after = try row.value(0, 0)
         }
         nextCleaning = .now + .seconds(3600)
+    }
+
+    /// Removes changes that are past their time or too many, once a minute, in bounded batches.
+    private func trimFeed() throws {
+        guard .now >= nextTrimming else { return }
+        try session.connection().query("select bulkhead.measure_changes()")
+        var removed = 1
+        while removed > 0, !isStopping {
+            removed = try session.connection().query("select bulkhead.remove_changes()")
+                .required(0, 0)
+        }
+        nextTrimming = .now + .seconds(60)
     }
 }
