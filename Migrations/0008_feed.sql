@@ -166,7 +166,7 @@ end $$;
 -- The planner is kept from walking through what the reader has seen: from scans of the whole table, and from
 -- the primary key where a window is not known to be dense ("+ 0").
 --
--- A page ends early behind 4 MiB of ids, so that long lists need no more memory than short ones.
+-- A page ends early behind 1 MiB of ids, so that long lists need no more memory than short ones.
 create function bulkhead.changes_since(token text, relations text[] default null, max int default 1000)
 returns setof bulkhead.seen_change
 language plpgsql stable
@@ -252,7 +252,7 @@ begin
         return next this;
         returned := returned + 1;
         bytes := bytes + coalesce(pg_column_size(this.ids), 0);
-        exit when returned = max or bytes > 4194304;
+        exit when returned = max or bytes > 1048576;
         this := next;
     end loop;
     close changes;

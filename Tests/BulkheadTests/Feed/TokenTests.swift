@@ -1,6 +1,5 @@
 import Bulkhead
 import BulkheadTesting
-import Foundation
 import Postgres
 import PostgresServer
 import Testing
@@ -161,7 +160,7 @@ import Testing
             try await database.run(Self.publish)
             let token = try await database.value("select bulkhead.current_token()")
             try await server.stop(.fast)
-            try Data().write(to: URL(fileURLWithPath: "\(server.dataDirectory)/standby.signal"))
+            try server.becomeStandby()
             try await server.start()
             for call: SQL in [
                 "select bulkhead.current_token()", "select * from bulkhead.changes_since(\(token))",
