@@ -231,13 +231,35 @@ language sql set search_path = pg_catalog, pg_temp as $$
     group by (e.n - 1) / 10000
 $$;
 
--- Rings for the changes of this transaction: ids where they fit into at most 8 payloads, else a hint.
--- The stored size tells long lists apart without reading them.
+-- Rings for lists of ids that belong together: with the ids where they fit into at most 8 payloads, else, and
+-- where there is no list, with a hint.
+create function bulkhead.ring_change(relation text, operation text, job bigint, lists jsonb) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+    if lists is null or octet_length(lists::text) > 8 * 3500 or exists (
+        select from jsonb_array_elements(lists) l, jsonb_array_elements(l) e
+        where octet_length(e::text) > 3500)
+    then
+        perform pg_notify('bulkhead_change', jsonb_build_object(
+            'relation', relation, 'operation', operation, 'ids', null, 'job', job, 'more', true)::text);
+        return;
+    end if;
+    -- A part takes the ids that end in its 3,500 bytes, so it holds under 7,000.
+    perform pg_notify('bulkhead_change', jsonb_build_object(
+        'relation', relation, 'operation', operation, 'ids', jsonb_agg(p.id order by p.n), 'job', job)::text)
+    from (
+        select e.id, row_number() over w as n, sum(octet_length(e.id::text) + 2) over w / 3500 as part
+        from jsonb_array_elements(lists) with ordinality as l (ids, n),
+             jsonb_array_elements(l.ids) with ordinality as e (id, n)
+        window w as (order by l.n, e.n)) as p
+    group by p.part;
+end $$;
+
+-- Rings for the changes of this transaction. The stored size tells long lists apart without reading them.
 create function bulkhead.ring_changes() returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     change record;
-    lists jsonb;
 begin
     for change in
         select c.relation, c.operation, c.job,
@@ -246,31 +268,12 @@ begin
         where c.xid = pg_current_xact_id()
         group by c.relation, c.operation, c.job
     loop
-        if change.is_short then
-            select jsonb_agg(c.ids) into lists from bulkhead.change c
-            where c.xid = pg_current_xact_id() and c.relation = change.relation
-              and c.operation = change.operation and c.job is not distinct from change.job;
-            change.is_short := octet_length(lists::text) <= 8 * 3500 and not exists (
-                select from jsonb_array_elements(lists) l, jsonb_array_elements(l) e
-                where octet_length(e::text) > 3500);
-        end if;
-        if not change.is_short then
-            perform pg_notify('bulkhead_change', jsonb_build_object(
-                'relation', change.relation, 'operation', change.operation, 'ids', null,
-                'job', change.job, 'more', true)::text);
-        else
-            -- A part takes the ids that end in its 3,500 bytes, so it holds under 7,000.
-            perform pg_notify('bulkhead_change', jsonb_build_object(
-                'relation', change.relation, 'operation', change.operation,
-                'ids', jsonb_agg(p.id order by p.n), 'job', change.job)::text)
-            from (
-                select e.id, row_number() over w as n,
-                       sum(octet_length(e.id::text) + 2) over w / 3500 as part
-                from jsonb_array_elements(lists) with ordinality as l (ids, n),
-                     jsonb_array_elements(l.ids) with ordinality as e (id, n)
-                window w as (order by l.n, e.n)) as p
-            group by p.part;
-        end if;
+        perform bulkhead.ring_change(
+            change.relation, change.operation, change.job,
+            case when change.is_short then (
+                select jsonb_agg(c.ids) from bulkhead.change c
+                where c.xid = pg_current_xact_id() and c.relation = change.relation
+                  and c.operation = change.operation and c.job is not distinct from change.job) end);
     end loop;
 end $$;
 

@@ -11,6 +11,7 @@ struct Main {
         JobsVerb.self,
         ShowVerb.self, WaitVerb.self, CancelVerb.self, PauseVerb.self, ResumeVerb.self,
         RetryVerb.self, RejectsVerb.self, QueuesVerb.self, QueueVerb.self, DaemonsVerb.self,
+        WatchVerb.self,
     ]
 
     /// Not async: the runtime would open descriptors of its own before the first line.

@@ -235,7 +235,7 @@ public final class Connection {
         PQresultErrorField(result, Int32(code)).map { String(cString: $0) }
     }
 
-    private func withParameters<Result>(
+    func withParameters<Result>(
         of sql: SQL,
         _ body: (Int32, UnsafePointer<UnsafePointer<CChar>?>?) -> Result
     ) -> Result {

@@ -44,6 +44,8 @@ extension SQLState {
     package static let cannotConnectNow = SQLState(rawValue: "57P03")
     package static let idleSessionTimeout = SQLState(rawValue: "57P05")
     package static let raiseException = SQLState(rawValue: "P0001")
+    /// Ours: the feed no longer tells what has changed since a token.
+    package static let tokenExpired = SQLState(rawValue: "BH001")
     /// Ours: the job, its attempt or the daemon's lease is no longer the caller's.
     package static let fenced = SQLState(rawValue: "BH002")
 }

@@ -1,12 +1,13 @@
 internal import Postgres
 
-/// The process that works off jobs: a scheduler, its workers, a heartbeat and maintenance.
+/// The process that works off jobs: a scheduler, its workers, a heartbeat, maintenance and a bell.
 public final class Daemon: Sendable {
     let log: Logger
     private let configuration: DaemonConfiguration
     private let incarnation = Incarnation()
     private let heartbeat: Heartbeat
     private let maintenance: Maintenance
+    private let bell: Bell
     private let scheduler: Scheduler
 
     /// Makes a daemon with one handler for each kind of job that it runs.
@@ -26,6 +27,7 @@ public final class Daemon: Sendable {
             log: log
         )
         maintenance = Maintenance(configuration: configuration, log: log)
+        bell = Bell(address: configuration.address, log: log)
         scheduler = Scheduler(
             configuration: configuration,
             incarnation: incarnation,
@@ -47,6 +49,7 @@ public final class Daemon: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask(executorPreference: heartbeat.thread) { await self.heartbeat.run() }
             group.addTask(executorPreference: maintenance.thread) { await self.maintenance.run() }
+            group.addTask(executorPreference: bell.thread) { await self.bell.run() }
             log.info(
                 "ready",
                 [
@@ -59,6 +62,7 @@ public final class Daemon: Sendable {
             )
             ready()
             await scheduler.run()
+            await bell.stop()
             await maintenance.stop()
             await heartbeat.stop()
         }

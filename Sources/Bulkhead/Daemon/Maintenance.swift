@@ -1,7 +1,7 @@
 internal import Postgres
 
 /// Takes over the jobs of daemons that are gone, does what was asked too late for a worker to hear, and
-/// removes what is past its time.
+/// removes what is past its time, and keeps the feed.
 ///
 /// It has a connection of its own, since ending a frozen server process may take seconds.
 actor Maintenance {
@@ -13,6 +13,7 @@ actor Maintenance {
     private var isStopping = false
     private var hasLookedForEnded = false
     private var nextCleaning: ContinuousClock.Instant = .now
+    private var nextCare: ContinuousClock.Instant = .now
     private lazy var session = Session(
         configuration.address,
         SessionSettings(applicationName: "bulkhead maintenance", lockTimeout: .seconds(2))
@@ -43,6 +44,7 @@ actor Maintenance {
                     try rescue(onlyEnded: false)
                     try session.connection().query("select bulkhead.heed_late_requests()")
                     try clean()
+                    try careForFeed()
                 }
             } catch {
                 log.debug("maintenance put off", ["error": "\(error)"])
@@ -92,5 +94,25 @@ actor Maintenance {
             after = try row.value(0, 0)
         }
         nextCleaning = .now + .seconds(3600)
+    }
+
+    /// Once a minute, tracks new partitions of tracked tables, and removes changes that are past their time
+    /// or too many, in bounded batches.
+    private func careForFeed() throws {
+        guard .now >= nextCare else { return }
+        let refused = try session.connection().query("select * from bulkhead.track_partitions()")
+        for row in 0..<refused.count {
+            log.warning(
+                "a partition of a tracked table is not tracked",
+                ["partition": try refused.required(row, 0), "error": try refused.required(row, 1)]
+            )
+        }
+        try session.connection().query("select bulkhead.measure_changes()")
+        var removed = 1
+        while removed > 0, !isStopping {
+            removed = try session.connection().query("select bulkhead.remove_changes()")
+                .required(0, 0)
+        }
+        nextCare = .now + .seconds(60)
     }
 }

@@ -8,6 +8,9 @@ public struct Batch {
 
     /// Records the ids that the batch touched, for the readers of the feed.
     ///
+    /// Where the table is tracked, its triggers have recorded them already, and this does nothing but for
+    /// a reset.
+    ///
     /// - Parameters:
     ///   - operation: What was done to the rows.
     ///   - relation: The table's schema-qualified name.
@@ -15,7 +18,10 @@ public struct Batch {
     /// - Throws: What the server says.
     public func publish(_ operation: Operation, of relation: String, ids: JSONText?) throws {
         try connection.query(
-            "select bulkhead.publish(\(relation), \(operation.rawValue), \(ids), \(job))"
+            """
+            select bulkhead.publish(\(relation), \(operation.rawValue), \(ids), \(job))
+            where \(operation == .reset) or bulkhead.is_tracked(to_regclass(\(relation))) is not true
+            """
         )
     }
 

@@ -187,7 +187,7 @@ public final class JobContext {
             "begin isolation level read committed",
             """
             select set_config('synchronous_commit', 'on', true), set_config('lock_timeout', '2s', true),
-                set_config('statement_timeout', '0', true),
+                set_config('statement_timeout', '0', true), set_config('bulkhead.job', \(job.id)::text, true),
                 pg_advisory_xact_lock(bulkhead.lock_class(), bulkhead.lock_key(\(job.id)))
             """,
             """
