@@ -15,7 +15,7 @@ struct ImportPlan {
     let mayMissKeys: Bool
     /// How the reader writes rows.
     let layout: ImportReader.Layout
-    /// Whether a statement that moves rows can hand back their keys.
+    /// Whether a statement that moves rows can hand back their keys, and is to publish them.
     let returnsKeys: Bool
     /// Whether COPY may go straight into the table: then the server hands back no keys, so the file must
     /// hold them as they will be stored.
@@ -62,7 +62,7 @@ struct ImportPlan {
         let feedKey = keyFields.count == target.primaryKey.count ? FeedKey(keyFields) : nil
         let facts = target.facts
         returnsKeys =
-            !facts.hasRules && !facts.isView && !target.primaryKey.isEmpty
+            !facts.hasRules && !facts.isView && !facts.isTracked && !target.primaryKey.isEmpty
             && target.primaryKey.allSatisfy(\.isReadable)
         // Defaults are not to be read as the file's values are.
         let hasOwnSettings = arguments.timezone != nil || arguments.dateOrder != nil

@@ -50,12 +50,15 @@ struct ImportTarget {
     struct Facts {
         let isView: Bool
         let isPartitioned: Bool
+        /// Whether there are triggers, other than those that record changes.
         let hasTriggers: Bool
         let hasRules: Bool
         let hasRowSecurity: Bool
         let mayMakeTemporaryTables: Bool
         /// Whether the role may read whole rows, and with them the system columns.
         let isReadable: Bool
+        /// Whether triggers record in the feed what anyone changes.
+        let isTracked: Bool
         /// Whether RETURNING can speak of the row as it was before (PostgreSQL 18).
         let returnsOldRows: Bool
     }
@@ -81,6 +84,7 @@ struct ImportTarget {
             hasRowSecurity: try row.required(0, 6),
             mayMakeTemporaryTables: try row.required(0, 7),
             isReadable: try row.required(0, 10),
+            isTracked: try row.required(0, 12),
             returnsOldRows: try row.required(0, 11)
         )
         columns = try Self.columns(connection, oid)
@@ -124,12 +128,14 @@ struct ImportTarget {
             end,
             exists (
                 select from pg_catalog.pg_trigger t
-                where t.tgrelid = any (tree.members) and not t.tgisinternal and t.tgenabled <> 'D'),
+                where t.tgrelid = any (tree.members) and not t.tgisinternal and t.tgenabled <> 'D'
+                    and t.tgfoid <> 'bulkhead.record_change()'::regprocedure),
             exists (select from pg_catalog.pg_rewrite w where w.ev_class = c.oid and w.ev_type = '3'),
             pg_catalog.row_security_active(c.oid),
             pg_catalog.has_database_privilege(pg_catalog.current_database(), 'TEMPORARY'),
             c.relkind = 'v', c.relkind = 'p', pg_catalog.has_table_privilege(c.oid, 'SELECT'),
-            pg_catalog.current_setting('server_version_num')::int >= 180000
+            pg_catalog.current_setting('server_version_num')::int >= 180000,
+            coalesce(bulkhead.is_tracked(c.oid), false)
         from pg_catalog.pg_class c
         join pg_catalog.pg_namespace n on n.oid = c.relnamespace
         cross join lateral (

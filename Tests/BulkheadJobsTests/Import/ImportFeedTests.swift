@@ -122,4 +122,26 @@ import Testing
             #expect(job.changes == ["[1, 2]"])
         }
     }
+
+    @Test(arguments: ["error", "skip", "update"])
+    func aTrackedTableRecordsEachRowOnce(policy: String) async throws {
+        let setup = """
+            create schema hc;
+            create table hc.t (id int primary key, v int);
+            insert into hc.t values (9, 9);
+            select bulkhead.track('hc.t');
+            """
+        try await ImportBench.with(setup) { bench in
+            let job = try await bench.load(
+                "hc.t",
+                "id,v\n1,1\n2,2\n3,3\n",
+                "on_conflict => '\(policy)', batch => 2"
+            )
+            #expect(job.totals == ImportTotals(read: 3, inserted: 3), "\(job.error ?? "")")
+            #expect(try job.ids == ["1", "2", "3"])
+            let again = try await bench.load("hc.t", "id,v\n9,8\n3,3\n", "on_conflict => 'update'")
+            #expect(again.totals == ImportTotals(read: 2, updated: 1, unchanged: 1))
+            #expect(try again.ids == ["9"])
+        }
+    }
 }
