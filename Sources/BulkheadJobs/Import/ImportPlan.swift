@@ -138,7 +138,8 @@ struct ImportPlan {
                 sqlstate: "42501"
             )
         }
-        if let column = filled.first(where: { !$0.maySetSequence }), let sequence = column.sequence {
+        if let column = filled.first(where: { !$0.maySetSequence }), let sequence = column.sequence
+        {
             throw JobFailure(
                 "the daemon's role may not move \(sequence), the sequence of column \(column.name) of "
                     + "\(target.name), past the file's values: grant usage and update on it",

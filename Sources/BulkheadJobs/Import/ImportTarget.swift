@@ -53,6 +53,8 @@ struct ImportTarget {
         let hasTriggers: Bool
         let hasRules: Bool
         let hasRowSecurity: Bool
+        /// Whether more than the key may keep a row out for another's sake.
+        let hasSeveralUniqueIndexes: Bool
         let mayMakeTemporaryTables: Bool
         /// Whether the role may read whole rows, and with them the system columns.
         let isReadable: Bool
@@ -79,6 +81,7 @@ struct ImportTarget {
             hasTriggers: try row.required(0, 4),
             hasRules: try row.required(0, 5),
             hasRowSecurity: try row.required(0, 6),
+            hasSeveralUniqueIndexes: try row.required(0, 12),
             mayMakeTemporaryTables: try row.required(0, 7),
             isReadable: try row.required(0, 10),
             returnsOldRows: try row.required(0, 11)
@@ -129,7 +132,11 @@ struct ImportTarget {
             pg_catalog.row_security_active(c.oid),
             pg_catalog.has_database_privilege(pg_catalog.current_database(), 'TEMPORARY'),
             c.relkind = 'v', c.relkind = 'p', pg_catalog.has_table_privilege(c.oid, 'SELECT'),
-            pg_catalog.current_setting('server_version_num')::int >= 180000
+            pg_catalog.current_setting('server_version_num')::int >= 180000,
+            exists (
+                select from pg_catalog.pg_index i
+                where i.indrelid = any (tree.members) and (i.indisunique or i.indisexclusion)
+                group by i.indrelid having count(*) > 1)
         from pg_catalog.pg_class c
         join pg_catalog.pg_namespace n on n.oid = c.relnamespace
         cross join lateral (
