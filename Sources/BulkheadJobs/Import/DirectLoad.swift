@@ -19,13 +19,18 @@ struct DirectLoad {
         else { return false }
         do {
             try connection.savepoint {
-                try connection.copyIn(plan.copyIntoTarget) { try $0.write(batch.text) }
+                let copied = try connection.copyIn(plan.copyIntoTarget) {
+                    try $0.write(batch.text)
+                }
+                guard copied == batch.rows.count else { throw DroppedRows() }
                 try task.resetValueSettings()
                 try task.checkDeferred()
             }
         } catch let error as PostgresError where task.isAboutRows(error) || error.kind == .permanent
         {
             // Values may also be refused as names or expressions; the stage tells them from the rest.
+            return false
+        } catch is DroppedRows {
             return false
         }
         for (sequence, value) in sequences where !task.isDryRun {
@@ -42,6 +47,9 @@ struct DirectLoad {
         }
         return true
     }
+
+    /// A trigger that was made meanwhile dropped some: which ones, only the stage tells.
+    private struct DroppedRows: Error {}
 
     /// The greatest value of each column that owns a sequence; nil when the server must be asked.
     private func greatestInSequences() -> [(sequence: String, value: Int64)]? {

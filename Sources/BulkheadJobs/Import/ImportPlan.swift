@@ -129,14 +129,16 @@ struct ImportPlan {
                 sqlstate: "42501"
             )
         }
-        if let column = columns.first(where: { !$0.isInsertable }) {
+        // Lines of JSON that may not name the key could never find a stored row.
+        let filled = columns + (policy.changesRows ? key.columns : [])
+        if let column = filled.first(where: { !$0.isInsertable }) {
             throw JobFailure(
                 "the daemon's role may not insert into column \(column.name) of \(target.name): "
                     + "grant insert on it",
                 sqlstate: "42501"
             )
         }
-        if let column = columns.first(where: { !$0.maySetSequence }), let sequence = column.sequence
+        if let column = filled.first(where: { !$0.maySetSequence }), let sequence = column.sequence
         {
             throw JobFailure(
                 "the daemon's role may not move \(sequence), the sequence of column \(column.name) of "

@@ -54,6 +54,8 @@ struct ImportTarget {
         let hasTriggers: Bool
         let hasRules: Bool
         let hasRowSecurity: Bool
+        /// Whether more than the key may keep a row out for another's sake.
+        let hasSeveralUniqueIndexes: Bool
         let mayMakeTemporaryTables: Bool
         /// Whether the role may read whole rows, and with them the system columns.
         let isReadable: Bool
@@ -82,9 +84,10 @@ struct ImportTarget {
             hasTriggers: try row.required(0, 4),
             hasRules: try row.required(0, 5),
             hasRowSecurity: try row.required(0, 6),
+            hasSeveralUniqueIndexes: try row.required(0, 12),
             mayMakeTemporaryTables: try row.required(0, 7),
             isReadable: try row.required(0, 10),
-            isTracked: try row.required(0, 12),
+            isTracked: try row.required(0, 13),
             returnsOldRows: try row.required(0, 11)
         )
         columns = try Self.columns(connection, oid)
@@ -135,6 +138,10 @@ struct ImportTarget {
             pg_catalog.has_database_privilege(pg_catalog.current_database(), 'TEMPORARY'),
             c.relkind = 'v', c.relkind = 'p', pg_catalog.has_table_privilege(c.oid, 'SELECT'),
             pg_catalog.current_setting('server_version_num')::int >= 180000,
+            exists (
+                select from pg_catalog.pg_index i
+                where i.indrelid = any (tree.members) and (i.indisunique or i.indisexclusion)
+                group by i.indrelid having count(*) > 1),
             coalesce(bulkhead.is_tracked(c.oid), false)
         from pg_catalog.pg_class c
         join pg_catalog.pg_namespace n on n.oid = c.relnamespace

@@ -78,8 +78,7 @@ struct StagedLoad {
 
     // MARK: Rounds
 
-    /// All rows at once; where keys repeat, first the rows in which each comes for the first time, then those
-    /// in which it comes for the second, and so on, since one statement changes a row only once.
+    /// All rows at once, or less where keys repeat, since one statement changes a row only once.
     private func rounds() throws -> [Round] {
         guard plan.policy.changesRows, experience.hasRepeatedKeys else {
             return [Round(rows: all)]
@@ -87,20 +86,50 @@ struct StagedLoad {
         let columns = plan.key.columns.map(plan.stagedName).joined(separator: ", ")
         let rows = try connection.query(
             """
-            select n, round from (
+            select n, before from (
                 select s.bulkhead_n as n,
-                    row_number() over (partition by \(unsafe: columns) order by s.bulkhead_n) as round
+                    lag(s.bulkhead_n) over (partition by \(unsafe: columns) order by s.bulkhead_n) as before
                 from \(stage.source(all, without: [])) where \(unsafe: isKeyed)) as numbered
-            where round > 1
+            where before is not null
             order by n
             """
         )
-        var later: [Int: [Int]] = [:]
-        for row in 0..<rows.count {
-            later[try rows.required(row, 1), default: []].append(try rows.required(row, 0))
+        let repeated = try (0..<rows.count).map { row in
+            (
+                row: try rows.required(row, 0, as: Int.self),
+                before: try rows.required(row, 1, as: Int.self)
+            )
         }
-        let first = Round(rows: all, without: later.values.flatMap(\.self))
-        return [first] + later.sorted { $0.key < $1.key }.map { Round(rows: .list($0.value)) }
+        guard !repeated.isEmpty else { return [Round(rows: all)] }
+        // Which of two rows with one value is refused depends on which comes first.
+        return plan.target.facts.hasSeveralUniqueIndexes
+            ? stretches(repeated) : waves(repeated)
+    }
+
+    /// First the rows in which each key comes for the first time, then those in which it comes for the
+    /// second, and so on.
+    private func waves(_ repeated: [(row: Int, before: Int)]) -> [Round] {
+        var waveOf: [Int: Int] = [:]
+        var later: [[Int]] = []
+        for (row, before) in repeated {
+            let wave = waveOf[before].map { $0 + 1 } ?? 0
+            waveOf[row] = wave
+            if wave == later.count { later.append([]) }
+            later[wave].append(row)
+        }
+        let first = Round(rows: all, without: repeated.map(\.row))
+        return [first] + later.map { Round(rows: .list($0)) }
+    }
+
+    /// Rows that stand together in the file, as long as no key repeats.
+    private func stretches(_ repeated: [(row: Int, before: Int)]) -> [Round] {
+        var rounds: [Round] = []
+        var start = 0
+        for (row, before) in repeated where before >= start {
+            rounds.append(Round(rows: .range(start...row - 1)))
+            start = row
+        }
+        return rounds + [Round(rows: .range(start...batch.rows.count - 1))]
     }
 
     /// NULL equals nothing, mostly not even NULL.
@@ -115,6 +144,10 @@ struct StagedLoad {
     private struct Round {
         var rows: RowSelection
         var without: [Int] = []
+
+        func with(_ rows: RowSelection) -> Round {
+            Round(rows: rows, without: without)
+        }
     }
 
     /// The same key came twice in one statement.
@@ -157,7 +190,7 @@ struct StagedLoad {
         var size = 256
         while next < min(rows.upperBound + 1, outcome.horizon) {
             let end = min(next + size, rows.upperBound + 1, outcome.horizon)
-            let piece = Round(rows: .range(next...end - 1), without: round.without)
+            let piece = round.with(.range(next...end - 1))
             let before = outcome.refused.count
             try follow(piece, trace, &outcome, settling: settling)
             // A piece is begun anew for each refused row: a few of them cost less than as many pieces.
@@ -168,26 +201,36 @@ struct StagedLoad {
         }
     }
 
+    /// Rows before a refused one are moved for good before it is judged: what it collides with may itself be
+    /// refused, for a reason that shows only at the end of a statement.
     private func follow(
         _ piece: Round,
         _ trace: String,
         _ outcome: inout BatchOutcome,
         settling: Bool
     ) throws {
+        var left = piece
         while true {
+            let refused = outcome.refused(in: left.rows)
             do {
-                let refused = outcome.refused(in: piece.rows)
-                return try move(piece, refused, trace, &outcome, settling: settling)
+                return try move(left, refused, trace, &outcome, settling: settling)
             } catch let error as PostgresError where isAboutPart(error) {
                 if try isExplained(error, &outcome) { continue }
-                let kept = piece.rows.numbers(
-                    without: outcome.refused(in: piece.rows) + piece.without
-                )
-                // At the last row it may as well have been at the end of the statement.
-                guard let row = try stage.traced(), row != kept.last, kept.contains(row) else {
-                    return try halve(piece, error, &outcome, settling: settling)
+                let kept = left.rows.numbers(without: refused + left.without)
+                // At the last row it may as well have been at the end of the statement. A row that a trigger
+                // gave the key of another only needs a statement of its own.
+                guard error.state != .cardinalityViolation, let row = try stage.traced(),
+                    let first = kept.first, let last = kept.last, kept.contains(row), row != last
+                else {
+                    return try halve(left, error, &outcome, settling: settling)
                 }
-                try refuse(row, error, &outcome)
+                let before = outcome.refused.count
+                if first < row {
+                    let good = left.with(.range(first...row - 1))
+                    try follow(good, trace, &outcome, settling: settling)
+                }
+                if outcome.refused.count == before { try refuse(row, error, &outcome) }
+                left = left.with(.range(row...last))
             }
         }
     }
@@ -205,7 +248,7 @@ struct StagedLoad {
             return
         }
         for rows in part.rows.halves {
-            let half = Round(rows: rows, without: part.without)
+            let half = part.with(rows)
             do {
                 try move(half, outcome.refused(in: rows), nil, &outcome, settling: settling)
             } catch let error as PostgresError where isAboutPart(error) {
