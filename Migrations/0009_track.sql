@@ -6,6 +6,18 @@
 alter table bulkhead.feed add column rung text;
 comment on column bulkhead.feed.rung is 'How far daemons have rung for changes of tracked tables';
 
+-- Whether values of a type are written by a cast to text that comes with the server, also behind domains.
+create function bulkhead.is_built_in(type oid) returns boolean
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+    base oid := type;
+begin
+    while base >= 16384 loop
+        base := (select t.typbasetype from pg_type t where t.oid = base and t.typtype = 'd');
+    end loop;
+    return base is not null;
+end $$;
+
 -- How the feed names a table, and its key as an expression over a row t that yields JSON text; null without a
 -- key. A partition's are those of the table that it belongs to.
 --
@@ -22,18 +34,13 @@ begin
     parts := array(
         select case
             when a.atttypid in ('int2'::regtype, 'int4'::regtype) then format('t.%I::text', a.attname)
-            when base.type < 16384 then format('to_json(t.%I::text)::text', a.attname)
+            -- The usual case is told without a call: this runs for every statement on the table.
+            when a.atttypid < 16384 or bulkhead.is_built_in(a.atttypid)
+                then format('to_json(t.%I::text)::text', a.attname)
             else format('to_json(format(''%%s'', t.%I))::text', a.attname) end
         from pg_index i
         cross join lateral unnest(i.indkey) with ordinality as k (attnum, n)
         join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
-        cross join lateral (
-            with recursive domain (type, level) as (
-                select a.atttypid, 0
-                union all
-                select t.typbasetype, d.level + 1
-                from domain d join pg_type t on t.oid = d.type and t.typtype = 'd')
-            select d.type from domain d order by d.level desc limit 1) as base
         where i.indrelid = root and i.indisprimary and k.n <= i.indnkeyatts
         order by k.n);
     key := case cardinality(parts)

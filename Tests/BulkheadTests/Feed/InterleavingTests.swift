@@ -1,5 +1,6 @@
 import BulkheadTesting
 import Postgres
+import PostgresServer
 import Testing
 
 /// Each reader sees each change once, whatever the order in which its writers commit.
@@ -91,6 +92,46 @@ import Testing
             try await mine.run("rollback")
             try await reader.readAll()
             #expect(reader.seen == [1, 3, 5, 2, 4, 7])
+        }
+    }
+
+    /// What a transaction writes under savepoints is its own, and what it takes back was never there.
+    @Test func changesBehindSavepointsComeWithTheirTransaction() async throws {
+        try await TestDatabase.with { database in
+            let publish = "select bulkhead.publish('public.t', 'update', '[1]', null)"
+            let (writer, other) = (try await database.session(), try await database.session())
+            var reader = try await FeedReader(try await database.session())
+            try await writer.run(
+                "begin; savepoint a; \(publish); rollback to a; savepoint b; \(publish); release b"
+            )
+            try await other.run(publish)
+            try await reader.readAll()
+            try await writer.run("savepoint c; \(publish)")
+            try await reader.readAll()
+            #expect(reader.seen == [3])
+            try await writer.run("commit")
+            try await reader.readAll(max: 1)
+            #expect(reader.seen == [3, 2, 4])
+        }
+    }
+
+    @Test func preparedTransactionsAreUnseenUntilTheyCommit() async throws {
+        try await withOwnServer(.init(settings: ["max_prepared_transactions": "5"])) {
+            server,
+            database in
+            let publish = "select bulkhead.publish('public.t', 'update', '[1]', null)"
+            try await database.run("begin; \(publish); prepare transaction 'p'")
+            try await database.run(publish)
+            var reader = try await FeedReader(try await database.session())
+            try await reader.readAll()
+            let token = reader.token
+            try await server.restart(.immediate)
+            try await database.run("update bulkhead.feed set keep = '0'")
+            try await database.expect("select bulkhead.remove_changes()", "0")
+            try await database.run("commit prepared 'p'")
+            var later = try await FeedReader(try await database.session(), from: token)
+            try await later.readAll()
+            #expect(later.seen == [1])
         }
     }
 
