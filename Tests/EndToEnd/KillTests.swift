@@ -45,6 +45,28 @@ import Testing
         }
     }
 
+    @Test(arguments: ["error", "skip", "fill", "update", "replace"], [false, true])
+    func daemonKilledAtRandomMomentsUnderEveryPolicy(policy: String, atomic: Bool) async throws {
+        try await TestDatabase.with { database in
+            try await ImportUnderFire.with(
+                database,
+                .csv,
+                rows: Self.rows / 4,
+                policy: policy,
+                atomic: atomic
+            ) { run in
+                var daemon = try run.startDaemon()
+                for moment in run.randomMoments().prefix(max(2, Self.kills / 4)) {
+                    try await run.waitUntil(rows: moment)
+                    daemon.send(SIGKILL)
+                    _ = await daemon.end()
+                    daemon = try run.startDaemon()
+                }
+                try await run.finishMerging(daemon)
+            }
+        }
+    }
+
     @Test func postmasterKilledAndStartedAgain() async throws {
         let server = try await PostgresServer.start(.init(fsync: true))
         do {
@@ -194,6 +216,8 @@ struct ImportUnderFire {
     private let program: Program
     private let folder: URL
     private let rows: Int
+    private var policy: String?
+    private var isAtomic = false
 
     enum Format: String, CaseIterable, Sendable {
         case csv, jsonl
@@ -213,6 +237,8 @@ struct ImportUnderFire {
         _ database: TestDatabase,
         _ format: Format,
         rows: Int,
+        policy: String? = nil,
+        atomic: Bool = false,
         _ body: (ImportUnderFire) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(
@@ -235,18 +261,24 @@ struct ImportUnderFire {
         try await database.run(
             "create schema hc; create table hc.row_once (src_line bigint, val text)"
         )
+        if let policy { try await database.run(stored(rows: rows, policy)) }
         let run = ImportUnderFire(
             database: database,
             program: Program(database: database, directory: folder),
             folder: folder,
-            rows: rows
+            rows: rows,
+            policy: policy,
+            isAtomic: atomic
         )
         let enqueued = try await run.program.run(
             "import",
             "hc.row_once",
             file,
             "--batch",
-            "500"
+            "500",
+            "--on-conflict",
+            policy ?? "error",
+            atomic ? "--atomic" : "--quiet"
         )
         try #require(enqueued.status == 0, "\(enqueued.errors)")
         try await body(run)
@@ -277,8 +309,60 @@ struct ImportUnderFire {
         )
     }
 
+    /// Every third row is there already, and counts how often it was changed.
+    private static func stored(rows: Int, _ policy: String) -> String {
+        """
+        alter table hc.row_once add primary key (src_line), add changes int not null default 0;
+        \(policy == "error" ? "" : "insert into hc.row_once select n, null from generate_series(3, \(rows), 3) n;")
+        create function hc.count() returns trigger language plpgsql as $$
+        begin new.changes := old.changes + 1; return new; end $$;
+        create trigger count before update on hc.row_once for each row execute function hc.count();
+        """
+    }
+
+    /// Waits for the job's end, stops the daemon, and looks at what each row has become.
+    func finishMerging(_ daemon: Running) async throws {
+        try await waitForEnd(daemon)
+        let there = policy == "error" ? 0 : rows / 3
+        let changed = policy == "error" || policy == "skip" ? 0 : there
+        #expect(
+            try await database.rows(
+                """
+                select count(*), count(val), sum(changes), max(changes) from hc.row_once
+                where val is null or val = 'v' || src_line
+                """
+            ) == [
+                [
+                    "\(rows)", "\(policy == "skip" ? rows - there : rows)", "\(changed)",
+                    changed > 0 ? "1" : "0",
+                ]
+            ]
+        )
+        #expect(
+            try await database.rows(
+                """
+                select result -> 'inserted', result -> 'updated', result -> 'skipped', result -> 'read'
+                from bulkhead.job
+                """
+            ) == [["\(rows - there)", "\(changed)", "\(policy == "skip" ? there : 0)", "\(rows)"]]
+        )
+    }
+
     /// Waits for the job's end, stops the daemon, and counts.
     func finish(_ daemon: Running) async throws {
+        try await waitForEnd(daemon)
+        let sum = Int64(rows) * Int64(rows + 1) / 2
+        #expect(
+            try await database.rows(
+                "select count(*), count(distinct src_line), min(src_line), max(src_line), sum(src_line) from hc.row_once"
+            ) == [["\(rows)", "\(rows)", "1", "\(rows)", "\(sum)"]]
+        )
+        #expect(
+            try await database.value("select result ->> 'inserted' from bulkhead.job") == "\(rows)"
+        )
+    }
+
+    private func waitForEnd(_ daemon: Running) async throws {
         try await waitUntilReady(daemon)
         do {
             try await database.waitUntil(
@@ -292,14 +376,5 @@ struct ImportUnderFire {
         }
         daemon.send(SIGTERM)
         #expect(await daemon.end() == 0)
-        let sum = Int64(rows) * Int64(rows + 1) / 2
-        #expect(
-            try await database.rows(
-                "select count(*), count(distinct src_line), min(src_line), max(src_line), sum(src_line) from hc.row_once"
-            ) == [["\(rows)", "\(rows)", "1", "\(rows)", "\(sum)"]]
-        )
-        #expect(
-            try await database.value("select result ->> 'inserted' from bulkhead.job") == "\(rows)"
-        )
     }
 }

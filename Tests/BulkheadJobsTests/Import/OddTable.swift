@@ -5,8 +5,10 @@ import Testing
 
 @testable import BulkheadJobs
 
-/// A table with rows for it, loaded in all ways: what comes out is what a loop over the rows makes of them,
-/// one INSERT ... ON CONFLICT and one subtransaction for each.
+/// A table with rows for it, loaded in all ways.
+///
+/// What comes out is what a loop over the rows makes of them: one INSERT ... ON CONFLICT and one
+/// subtransaction for each.
 struct OddTable: Sendable, CustomTestStringConvertible {
     let name: String
     /// Makes the tables, in the schema `hc`.

@@ -273,4 +273,52 @@ import Testing
             #expect(strict.position == "in.csv line 2")
         }
     }
+
+    @Test func linesThatLeaveASequenceAloneNeedNoRightToMoveIt() async throws {
+        let setup = "create schema hc; create table hc.t (id serial primary key, v int);"
+        let grants = { (role: String) in
+            """
+            grant usage on schema hc to \(role); grant select, insert, update on hc.t to \(role);
+            grant usage on sequence hc.t_id_seq to \(role);
+            """
+        }
+        try await asRole(setup, grants: grants, temporary: true) { bench, role in
+            let text = "{\"v\":1}\n{\"id\":7,\"v\":2}\n{\"v\":3}\n"
+            let options = "format => 'jsonl', max_rejects => 1"
+            let job = try await load(bench, as: role, "hc.t", text, options)
+            #expect(
+                job.totals == ImportTotals(read: 3, inserted: 2, rejected: 1),
+                "\(job.error ?? "")"
+            )
+            #expect(job.rejects.map(\.line) == [2])
+            let update = options + ", on_conflict => 'update'"
+            let keyed = try await load(bench, as: role, "hc.t", text, update)
+            #expect(keyed.sqlstate == "42501", "\(keyed.error ?? "")")
+        }
+    }
+
+    @Test func aZoneOfItsOwnNeedsATemporaryTable() async throws {
+        let setup = "create schema hc; create table hc.t (id int primary key, at timestamptz);"
+        let grants = { (role: String) in
+            "grant usage on schema hc to \(role); grant select, insert, update on hc.t to \(role)"
+        }
+        try await asRole(setup, grants: grants) { bench, role in
+            let text = "id,at\n1,2024-07-01 12:00\n"
+            let options = "timezone => 'America/New_York'"
+            let merged = try await load(
+                bench,
+                as: role,
+                "hc.t",
+                text,
+                options + ", on_conflict => 'update'"
+            )
+            #expect(merged.sqlstate == "42501")
+            #expect(merged.error?.contains("temporary") == true, "\(merged.error ?? "")")
+            // Copied straight into the table, nothing else is read.
+            let direct = try await load(bench, as: role, "hc.t", text, options)
+            #expect(direct.totals == ImportTotals(read: 1, inserted: 1), "\(direct.error ?? "")")
+            let stored = try await bench.value("select at at time zone 'UTC' from hc.t")
+            #expect(stored == "2024-07-01 16:00:00")
+        }
+    }
 }

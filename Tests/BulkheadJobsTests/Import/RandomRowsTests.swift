@@ -19,7 +19,7 @@ import Testing
         create trigger look before insert or update on hc.t for each row execute function hc.look();
         """
 
-    @Test(arguments: 1...4, ["", trigger])
+    @Test(arguments: 1...3, ["", trigger])
     func areRefusedAsALoopRefusesThem(seed: UInt64, trigger: String) async throws {
         var random = Lehmer(seed: seed)
         let rows = (0..<300).map { Self.row($0, &random) }
