@@ -5,17 +5,6 @@ import Testing
 
 /// Whoever changes a tracked table, the feed says which rows.
 @Suite struct TrackTests {
-    /// What the feed has, without its order among rows of one statement.
-    private func changes(_ database: TestDatabase) async throws -> [String] {
-        try await database.rows(
-            """
-            select relation || ' ' || operation || ' ' || coalesce((
-                select jsonb_agg(i order by i)::text from jsonb_array_elements(ids) i), 'null')
-            from bulkhead.change order by id
-            """
-        ).compactMap { $0[0] }
-    }
-
     private func expect(
         _ script: String,
         _ expected: [String],
@@ -25,7 +14,7 @@ import Testing
         try await TestDatabase.with { database in
             try await database.run(setup)
             try await database.run(script)
-            #expect(try await changes(database) == expected, sourceLocation: location)
+            #expect(try await database.changes() == expected, sourceLocation: location)
         }
     }
 
@@ -69,7 +58,7 @@ import Testing
             try await database.run(Self.table)
             try await database.run(script)
             // The triggers of one statement run in an order of the server's.
-            #expect(try await changes(database).sorted() == expected.sorted())
+            #expect(try await database.changes().sorted() == expected.sorted())
         }
     }
 
@@ -151,7 +140,7 @@ import Testing
         )
     }
 
-    private static let partitioned = """
+    static let partitioned = """
         create table p (id int primary key, n int) partition by range (id);
         create table p1 (n int, id int not null); alter table p attach partition p1 for values from (0) to (10);
         create table p2 partition of p for values from (10) to (100) partition by range (id);
@@ -173,35 +162,6 @@ import Testing
             ],
             setup: Self.partitioned
         )
-    }
-
-    @Test func partitionsMadeLaterAreTrackedByADaemon() async throws {
-        try await TestDatabase.with { database in
-            let name = "d_\(database.name)"
-            try await database.run(
-                """
-                \(Self.partitioned); create role \(name) login; select bulkhead.grant_daemon('\(name)');
-                create table p22 partition of p2 for values from (50) to (60);
-                create table p3 partition of p for values from (100) to (200); insert into p3 values (101, 1)
-                """
-            )
-            let role = try database.at(database.url.replacing("postgres@", with: "\(name)@"))
-            let daemon = try await TestDaemon.start(role, []) { $0.lease = .milliseconds(300) }
-            try await database.waitUntil(
-                "select bulkhead.is_tracked('p22') and bulkhead.is_tracked('p3')"
-            )
-            try await daemon.stop()
-            try await database.run("insert into p22 values (51, 1); delete from p3")
-            // What was written before the daemon came is not known.
-            #expect(
-                try await changes(database) == [
-                    "public.p reset null", "public.p insert [51]", "public.p delete [101]",
-                ]
-            )
-            try await database.run("select bulkhead.untrack('p'); delete from p")
-            #expect(try await changes(database).count == 3)
-            try await database.run("drop owned by \(name); drop role \(name)")
-        }
     }
 
     @Test func longListsAreCutIntoRowsOfTenThousand() async throws {
@@ -243,7 +203,7 @@ import Testing
                 insert into t values (1)
                 """
             )
-            #expect(try await changes(database) == ["public.t insert [1]"])
+            #expect(try await database.changes() == ["public.t insert [1]"])
             for statement in [
                 "select * from bulkhead.change",
                 "insert into bulkhead.change (relation) values ('x')",
@@ -289,73 +249,6 @@ import Testing
             }
             #expect(error?.state?.rawValue == "42809")
             #expect(error?.message.contains(reason) == true, "\(error?.message ?? "")")
-        }
-    }
-
-    @Test func aBatchOnATrackedTableIsRecordedOnceWithItsJob() async throws {
-        try await TestDatabase.with { database in
-            try await database.run(
-                """
-                create table t (id int primary key); select bulkhead.track('t');
-                create table u (id int primary key); select bulkhead.enqueue('k')
-                """
-            )
-            let handler = TestHandler("k") { context in
-                try await context.batch { batch in
-                    try batch.connection.query("insert into t values (1), (2)")
-                    try batch.connection.query("insert into u values (3)")
-                    try batch.publish(.insert, of: "public.t", ids: JSONText("[1, 2]"))
-                    try batch.publish(.insert, of: "public.u", ids: JSONText("[3]"))
-                    try batch.publish(.reset, of: "public.t", ids: nil)
-                    return Progress()
-                }
-            }
-            try await TestDaemon.start(database, [handler]) { $0.drains = true }.wait()
-            #expect(
-                try await changes(database) == [
-                    "public.t insert [1, 2]", "public.u insert [3]", "public.t reset null",
-                ]
-            )
-            try await database.expect(
-                "select bool_and(c.job = j.id) from bulkhead.change c, bulkhead.job j",
-                "t"
-            )
-        }
-    }
-
-    @Test func aDaemonRingsForChangesThatNoBatchRangFor() async throws {
-        try await TestDatabase.with { database in
-            let name = "d_\(database.name)"
-            try await database.run(
-                """
-                create table t (id int primary key); select bulkhead.track('t');
-                create role \(name) login; select bulkhead.grant_daemon('\(name)')
-                """
-            )
-            let listener = try await database.session()
-            try await listener.run("listen bulkhead_change; listen bulkhead_end")
-            let role = try database.at(database.url.replacing("postgres@", with: "\(name)@"))
-            let first = try await TestDaemon.start(role, [])
-            let second = try await TestDaemon.start(role, [])
-            try await database.run("insert into t values (1), (2); insert into t values (3)")
-            // A batch has rung for its own.
-            try await database.run(
-                "select bulkhead.publish('public.t', 'update', '[9]', 5); delete from t where id = 3"
-            )
-            var rings: [String] = []
-            while !rings.contains(where: { $0.contains("delete") }) {
-                rings += try await listener.notifications().map(\.payload)
-            }
-            try await first.stop()
-            try await second.stop()
-            try await database.run("notify bulkhead_end")
-            while rings.last != "" {
-                rings += try await listener.notifications().map(\.payload)
-            }
-            #expect(rings.filter { $0.contains("insert") }.count <= 2)
-            #expect(rings.filter { $0.contains("delete") && $0.contains("[3]") }.count == 1)
-            #expect(!rings.contains { $0.contains("update") })
-            try await database.run("drop owned by \(name); drop role \(name)")
         }
     }
 }
