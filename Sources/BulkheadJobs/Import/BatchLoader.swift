@@ -19,12 +19,14 @@ struct BatchLoader {
             allowed: task.rejectsLeft
         )
         try task.applyValueSettings()
-        if task.experience.goesDirectly, !outcome.hasTooMany, try DirectLoad(task: task).run() {
-            outcome.merged.inserted = task.batch.rows.count
+        let experience = task.experience
+        experience.beginBatch()
+        if experience.goesDirectly, !outcome.hasTooMany, try DirectLoad(task: task).run(&outcome) {
+            experience.noteDirect(refused: outcome.refused.count)
             return outcome
         }
         if outcome.horizon > 0 { try StagedLoad(task).run(&outcome) }
-        task.experience.note(isClean: outcome.refused.isEmpty)
+        experience.noteStaged(refused: outcome.refused.count)
         if outcome.hasTooMany { throw TooManyRejects(rejects: outcome.rejects) }
         return outcome
     }

@@ -9,20 +9,27 @@ struct DirectLoad {
     private var connection: Connection { task.connection }
     private var transaction: Batch { task.transaction }
 
-    /// Loads the batch where that can be done in this way.
+    /// Loads the batch where that can be done in this way, but for the rows that are refused.
+    ///
+    /// Values that look odd are shown to the server beforehand, where some have been bad.
     ///
     /// - Returns: Whether it went in; if not, nothing is changed.
-    func run() throws -> Bool {
-        guard plan.isDirect, !batch.hasMissing, !batch.rows.isEmpty,
-            plan.target.primaryKey.isEmpty || batch.ids != nil,
-            let sequences = greatestInSequences()
+    func run(_ outcome: inout BatchOutcome) throws -> Bool {
+        guard plan.isDirect, !batch.hasMissing, !batch.rows.isEmpty else { return false }
+        if task.experience.screensValues {
+            try SuspectValues.judgeAll(of: task, &outcome)
+            if outcome.hasTooMany { return false }
+        }
+        let refused = outcome.refused
+        guard let lists = plan.target.primaryKey.isEmpty ? [] : batch.ids?.lists(without: refused),
+            let sequences = greatestInSequences(without: refused)
         else { return false }
         do {
             try connection.savepoint {
                 let copied = try connection.copyIn(plan.copyIntoTarget) {
-                    try $0.write(batch.text)
+                    try $0.write(batch.text(without: refused))
                 }
-                guard copied == batch.rows.count else { throw DroppedRows() }
+                guard copied == batch.rows.count - refused.count else { throw DroppedRows() }
                 try task.resetValueSettings()
                 try task.checkDeferred()
             }
@@ -38,10 +45,11 @@ struct DirectLoad {
                 "select bulkhead.advance_sequence(\(sequence)::regclass, \(value))"
             )
         }
-        if plan.target.primaryKey.isEmpty {
+        outcome.merged.inserted = batch.rows.count - refused.count
+        if plan.target.primaryKey.isEmpty, outcome.merged.inserted > 0 {
             try transaction.publish(.insert, of: plan.target.relation, ids: nil)
         }
-        for ids in batch.ids ?? [] {
+        for ids in lists {
             let ids = JSONText(String(decoding: ids, as: UTF8.self))
             try transaction.publish(.insert, of: plan.target.relation, ids: ids)
         }
@@ -52,11 +60,13 @@ struct DirectLoad {
     private struct DroppedRows: Error {}
 
     /// The greatest value of each column that owns a sequence; nil when the server must be asked.
-    private func greatestInSequences() -> [(sequence: String, value: Int64)]? {
+    private func greatestInSequences(
+        without refused: Set<Int>
+    ) -> [(sequence: String, value: Int64)]? {
         var greatest: [(sequence: String, value: Int64)] = []
         for (index, column) in plan.columns.enumerated() {
             guard let sequence = column.sequence else { continue }
-            guard let value = batch.greatestInteger(in: index) else { return nil }
+            guard let value = batch.greatestInteger(in: index, without: refused) else { return nil }
             greatest.append((sequence, value))
         }
         return greatest

@@ -27,17 +27,15 @@ struct FeedKey: Sendable {
         self.parts = parts
     }
 
-    /// Appends the key to a JSON array; returns false, and appends nothing, when a value is not canonical.
+    /// Appends the key as JSON; returns false, and appends nothing, when a value is not canonical.
     ///
     /// `value` is what the record says in a field, nil for NULL.
     @inline(__always)
     func append(
-        isFirst: Bool,
         to json: inout [UInt8],
         value: (_ field: Int) -> [UInt8]?
     ) -> Bool {
         let end = json.count
-        if !isFirst { json.append(UInt8(ascii: ",")) }
         if parts.count > 1 { json.append(UInt8(ascii: "[")) }
         for (index, part) in parts.enumerated() {
             guard let value = value(part.field),

@@ -26,8 +26,6 @@ actor ImportReader {
         let rejectFile: RejectFile
     }
 
-    private static let idsInOne = 10_000
-
     init(file: OpenFile, format: FileFormat) {
         self.file = file
         self.format = format
@@ -90,7 +88,7 @@ actor ImportReader {
         guard let reader else { return ParsedBatch() }
         var encoder = encoder
         var batch = ParsedBatch(rows: rows, bytes: bytes)
-        var ids = IDs(key: layout.feedKey)
+        if layout.feedKey != nil { batch.ids = FeedIDs() }
         while batch.count < rows, batch.raw.count < bytes {
             try Task.checkCancellation()
             guard let record = try reader.next() else {
@@ -102,9 +100,10 @@ actor ImportReader {
                 continue
             }
             batch.append(record, missing: encoder.missing)
-            ids.append(record, encoder)
+            if let key = layout.feedKey {
+                batch.ids?.append(key) { encoder.value(at: $0, of: record) }
+            }
         }
-        batch.ids = ids.finished()
         batch.end = reader.position
         batch.share = reader.fractionRead
         return batch
@@ -130,41 +129,5 @@ actor ImportReader {
             rowBytes: record.length,
             lineEnd: record.lineEnd
         )
-    }
-
-    /// The keys of a batch, as the feed wants them.
-    private struct IDs {
-        private let key: FeedKey?
-        private var isComplete: Bool
-        private var lists: [[UInt8]] = []
-        private var inLast = ImportReader.idsInOne
-
-        init(key: FeedKey?) {
-            self.key = key
-            isComplete = key != nil
-        }
-
-        mutating func append(_ record: borrowing Record, _ encoder: some RowEncoder) {
-            guard isComplete, let key else { return }
-            if inLast == ImportReader.idsInOne {
-                close()
-                lists.append([UInt8(ascii: "[")])
-                inLast = 0
-            }
-            isComplete = key.append(isFirst: inLast == 0, to: &lists[lists.count - 1]) {
-                encoder.value(at: $0, of: record)
-            }
-            inLast += 1
-        }
-
-        mutating func finished() -> [[UInt8]]? {
-            close()
-            return isComplete ? lists : nil
-        }
-
-        private mutating func close() {
-            guard !lists.isEmpty else { return }
-            lists[lists.count - 1].append(UInt8(ascii: "]"))
-        }
     }
 }

@@ -44,6 +44,16 @@ struct ImportTarget {
 
         /// Whether the feed holds its values as JSON numbers.
         var isFeedNumber: Bool { typeName == "int2" || typeName == "int4" }
+
+        /// Whether two values are equal only where they are the same bytes.
+        var isEqualByImage: Bool {
+            collation.isEmpty
+                && [
+                    "int2", "int4", "int8", "bool", "date", "timestamp", "timestamptz", "uuid",
+                    "text",
+                    "varchar",
+                ].contains(typeName)
+        }
     }
 
     /// What decides how rows can get into the table.

@@ -62,22 +62,29 @@ struct MergeStatement {
             returning \(unsafe: plan.returnsKeys ? key : "null") as id, \(unsafe: isNew) as is_new
         ), numbered as (
             select m.id, m.is_new, (pg_catalog.row_number() over () - 1) / 10000 as part from merged m
+        ), lists as (
+            select n.is_new, count(*) as rows, \(unsafe: list) as ids
+            from numbered n group by n.part, n.is_new
         ) \(publishing(job))
-        select count(*) filter (where n.is_new), count(*) filter (where not n.is_new), \(unsafe: counted)
-        from numbered n
+        select coalesce(sum(l.rows) filter (where l.is_new), 0),
+            coalesce(sum(l.rows) filter (where not l.is_new), 0), \(unsafe: counted)
+        from lists l
         """
+    }
+
+    private var list: String {
+        plan.returnsKeys
+            ? "('[' || pg_catalog.string_agg(n.id, ',') || ']')::jsonb" : "null::jsonb"
     }
 
     private func publishing(_ job: Int64) -> SQL {
         guard plan.returnsKeys else { return "" }
-        let isKnown = plan.mayChangeKeys ? "n.is_new" : "true"
         return """
             , published as (
                 insert into bulkhead.change (relation, operation, ids, job)
-                select \(plan.target.relation), case when n.is_new then 'insert' else 'update' end,
-                    case when \(unsafe: isKnown)
-                         then ('[' || pg_catalog.string_agg(n.id, ',') || ']')::jsonb end, \(job)
-                from numbered n group by n.part, n.is_new
+                select \(plan.target.relation), case when l.is_new then 'insert' else 'update' end,
+                    case when \(unsafe: plan.mayChangeKeys ? "l.is_new" : "true") then l.ids end, \(job)
+                from lists l
             )
             """
     }
@@ -153,21 +160,29 @@ struct MergeStatement {
         }.joined(separator: ", ")
     }
 
-    /// Whether the stored row would become another: by image, since not every type has an equality, and
-    /// what is equal may still read differently.
+    /// Whether the stored row would become another.
     private var difference: String {
+        guard !changeable.isEmpty else { return "false" }
         let names = changeable.map { quoted(identifier: $0.name) }
-        guard !names.isEmpty else { return "false" }
         guard plan.policy != .fill else {
             // Not IS NULL, which is true for a composite value of nothing but NULLs.
             return names.map {
                 "(bulkhead_t.\($0) is not distinct from null and excluded.\($0) is distinct from null)"
             }.joined(separator: " or ")
         }
-        func row(of table: String) -> String {
-            "row(\(names.map { "\(table).\($0)" }.joined(separator: ", ")))::record"
+        var parts = changeable.filter(\.isEqualByImage).map { column in
+            let name = quoted(identifier: column.name)
+            return "bulkhead_t.\(name) is distinct from excluded.\(name)"
         }
-        return "\(row(of: "bulkhead_t")) operator(pg_catalog.*<>) \(row(of: "excluded"))"
+        // By image: not every type has an equality, and what is equal may still read differently.
+        let others = changeable.filter { !$0.isEqualByImage }.map { quoted(identifier: $0.name) }
+        func row(of table: String) -> String {
+            "row(\(others.map { "\(table).\($0)" }.joined(separator: ", ")))::record"
+        }
+        if !others.isEmpty {
+            parts.append("\(row(of: "bulkhead_t")) operator(pg_catalog.*<>) \(row(of: "excluded"))")
+        }
+        return parts.joined(separator: " or ")
     }
 
     /// Where a trigger may drop rows, what is left over tells nothing: then those without a difference are

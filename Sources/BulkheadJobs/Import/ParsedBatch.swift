@@ -9,8 +9,8 @@ struct ParsedBatch: Sendable {
     var hasMissing = false
     /// Rows that could not even be read.
     var rejects: [Reject] = []
-    /// JSON arrays of the good rows' keys, 10,000 at most in each; nil when the server must be asked.
-    var ids: [[UInt8]]?
+    /// The good rows' keys; nil when the server must be asked.
+    var ids: FeedIDs?
     /// Where the next batch starts.
     var end: ReadPosition = .start
     /// Whether this is the file's last batch.
@@ -63,6 +63,19 @@ struct ParsedBatch: Sendable {
         text[(row == 0 ? 0 : rows[row - 1].textEnd)..<rows[row].textEnd]
     }
 
+    /// The good rows but some, as lines of COPY's text format.
+    func text(without refused: Set<Int>) -> [UInt8] {
+        guard !refused.isEmpty else { return text }
+        var kept: [UInt8] = []
+        kept.reserveCapacity(text.count)
+        var start = 0
+        for row in refused.sorted() {
+            kept += text[start..<(row == 0 ? 0 : rows[row - 1].textEnd)]
+            start = rows[row].textEnd
+        }
+        return kept + text[start...]
+    }
+
     func raw(of row: Int) -> ArraySlice<UInt8> {
         raw[(row == 0 ? 0 : rows[row - 1].rawEnd)..<rows[row].rawEnd]
     }
@@ -78,10 +91,11 @@ struct ParsedBatch: Sendable {
         fields(of: row).map(unescaped)
     }
 
-    /// The greatest value of a column that holds nothing but plain integers; nil when it holds anything else.
-    func greatestInteger(in column: Int) -> Int64? {
+    /// The greatest value of a column in all rows but some, that hold nothing but plain integers; nil when
+    /// one holds anything else.
+    func greatestInteger(in column: Int, without refused: Set<Int>) -> Int64? {
         var greatest: Int64?
-        for row in rows.indices {
+        for row in rows.indices where !refused.contains(row) {
             let field = field(column, of: row)
             guard (1...18).contains(field.count),
                 let value = Int64(String(decoding: field, as: UTF8.self))

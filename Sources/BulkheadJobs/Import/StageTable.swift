@@ -58,9 +58,7 @@ struct StageTable: StagedRows {
     ///
     /// - Returns: Where the rows end that were looked through.
     private func screen(_ first: Int, _ outcome: inout BatchOutcome) throws -> Int {
-        let suspects = SuspectValues(batch, in: first..<outcome.horizon, of: plan.columns)
-        try suspects.judge(&outcome, connection)
-        return suspects.end
+        try SuspectValues.judge(batch, from: first, plan, &outcome, experience, connection)
     }
 
     func source(_ rows: RowSelection, without refused: [Int]) -> SQL {

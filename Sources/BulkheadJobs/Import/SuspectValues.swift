@@ -57,8 +57,41 @@ struct SuspectValues {
         return suspects
     }
 
+    /// Finds the bad values of a batch, without trying each row.
+    static func judgeAll(of task: LoadTask, _ outcome: inout BatchOutcome) throws {
+        var next = 0
+        while next < outcome.horizon {
+            next = try judge(
+                task.batch,
+                from: next,
+                task.plan,
+                &outcome,
+                task.experience,
+                task.connection
+            )
+        }
+    }
+
+    /// Finds the bad values from a row on.
+    ///
+    /// - Returns: Where the rows end that were looked through.
+    static func judge(
+        _ batch: ParsedBatch,
+        from first: Int,
+        _ plan: ImportPlan,
+        _ outcome: inout BatchOutcome,
+        _ experience: LoadExperience,
+        _ connection: Connection
+    ) throws -> Int {
+        let suspects = SuspectValues(batch, in: first..<outcome.horizon, of: plan.columns)
+        let before = outcome.refused.count
+        try suspects.judge(&outcome, connection)
+        experience.screenedOut += outcome.refused.count - before
+        return suspects.end
+    }
+
     /// Has the server read them, and notes the rows whose value it refuses.
-    func judge(_ outcome: inout BatchOutcome, _ connection: Connection) throws {
+    private func judge(_ outcome: inout BatchOutcome, _ connection: Connection) throws {
         guard !rows.isEmpty else { return }
         let literals = values.map { SentRows.literal([$0], delimiter: ",") }
         let refused = try connection.query(
