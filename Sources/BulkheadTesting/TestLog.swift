@@ -18,7 +18,12 @@ public final class TestLog: Sendable {
         try Data().write(to: URL(fileURLWithPath: path))
         file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         try FileManager.default.removeItem(atPath: path)
-        logger = Logger(level: level, format: format, descriptor: file.fileDescriptor)
+        logger = Logger(
+            level: level,
+            format: format,
+            descriptor: file.fileDescriptor,
+            owner: file
+        )
     }
 
     /// All lines so far.

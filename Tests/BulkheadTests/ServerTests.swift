@@ -100,16 +100,25 @@ import Testing
             )
             let daemon = try await TestDaemon.start(
                 database.at(database.url.replacing("postgres@", with: "worker@")),
-                [Self.slow],
+                [Self.slow, TestHandler("small", isSmall: true) { _ in }],
                 log: log.logger
             ) { $0.patience = .milliseconds(200) }
-            // The daemon's own sessions live on; a worker opens one for each job.
+            // All of the daemon's own sessions are open once a job is done, and live on; a worker opens one
+            // for each job that is not small.
+            try await database.run("select bulkhead.enqueue('small')")
+            try await database.waitUntil("select state = 'completed' from bulkhead.job")
             try await database.run("alter role worker nologin; select bulkhead.enqueue('effects')")
             try await Self.outlivePatience(log)
-            try await database.expect("select state from bulkhead.job", "running")
+            try await database.expect(
+                "select state from bulkhead.job where kind = 'effects'",
+                "running"
+            )
             try await database.run("alter role worker login")
             try await database.waitUntil(Effects.areExactlyOnce(12))
-            try await database.expect("select attempt from bulkhead.job", "1")
+            try await database.expect(
+                "select attempt from bulkhead.job where kind = 'effects'",
+                "1"
+            )
             try await daemon.stop()
         }
     }

@@ -12,7 +12,9 @@ import Testing
         create table t (id int primary key, gate int default gate())
         """
     private static let isHeld: SQL = """
-        select exists (select from pg_locks where locktype = 'advisory' and objid = 4711 and not granted)
+        select exists (
+            select from pg_locks l join pg_database d on d.oid = l.database
+            where d.datname = current_database() and locktype = 'advisory' and objid = 4711 and not granted)
         """
 
     @Test func aSecondSignalEndsTheDaemonAtOnceAndAHangupDoesNothing() async throws {

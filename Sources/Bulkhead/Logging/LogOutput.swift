@@ -7,9 +7,17 @@ final class LogOutput: Sendable {
     let level: Logger.Level
     private let format: Logger.Format
     private let descriptor: Int32
+    /// Keeps the descriptor open, lest lines go into whatever bears its number next.
+    private let owner: (any Sendable)?
     private let dropped = Lock(0)
 
-    init(level: Logger.Level, format: Logger.Format, descriptor: Int32) {
+    init(
+        level: Logger.Level,
+        format: Logger.Format,
+        descriptor: Int32,
+        owner: (any Sendable)?
+    ) {
+        self.owner = owner
         self.level = level
         self.format = format
         self.descriptor = descriptor

@@ -24,8 +24,15 @@ public struct Logger: Sendable {
     }
 
     /// Makes a logger that writes lines of a level and above to a file descriptor.
-    public init(level: Level = .info, format: Format = .text, descriptor: Int32 = 2) {
-        output = LogOutput(level: level, format: format, descriptor: descriptor)
+    ///
+    /// Whatever owns the descriptor lives at least as long as the logger.
+    public init(
+        level: Level = .info,
+        format: Format = .text,
+        descriptor: Int32 = 2,
+        owner: (any Sendable)? = nil
+    ) {
+        output = LogOutput(level: level, format: format, descriptor: descriptor, owner: owner)
     }
 
     /// A logger whose lines carry one more field.

@@ -98,7 +98,9 @@ struct ImportBench {
         try await database.waitUntil(
             """
             select batches = \(batches) and exists (
-                select from pg_locks where locktype = 'advisory' and objid = 4711 and not granted)
+                select from pg_locks l join pg_database d on d.oid = l.database
+                where d.datname = current_database() and locktype = 'advisory' and objid = 4711
+                    and not granted)
             from bulkhead.job where id = \(job)
             """
         )
