@@ -79,16 +79,7 @@ public final class JobContext {
     ///
     /// - Throws: What the closure threw, `JobInterruption`, or the server's last word.
     public func batch(_ body: (Batch) throws -> Progress) async throws {
-        try await persist { connection in
-            switch try begin(connection) {
-            case .committedBefore(let progress):
-                adopt(progress)
-            case .open:
-                let progress = try body(Batch(connection: connection, job: job.id))
-                try commit(progress, connection)
-                adopt(progress)
-            }
-        }
+        try await transaction { try body($0) }
     }
 
     /// Runs the whole job in one transaction, with reading and waiting in it: nothing of it stays when it
