@@ -3,14 +3,14 @@ internal import Postgres
 
 /// What the options of an enqueuing verb say about the job.
 struct EnqueueOptions {
-    let queue: String
-    let priority: Int
-    let runAt: String?
-    let runIn: String?
-    let maxAttempts: Int
-    let uniqueKey: String?
-    let tags: [String]?
-    let host: String?
+    private let queue: String
+    private let priority: Int
+    private let runAt: String?
+    private let runIn: String?
+    private let maxAttempts: Int
+    private let uniqueKey: String?
+    private let tags: [String]?
+    private let host: String?
 
     init(_ arguments: Arguments) throws {
         queue = arguments.text("--queue") ?? "default"

@@ -84,27 +84,24 @@ enum ImportVerb: Verb {
     private static func statement(_ arguments: Arguments, table: String, files: [String]) throws
         -> SQL
     {
-        let enqueue = try EnqueueOptions(arguments)
-        return """
-            select bulkhead.import(\(table)::text, \(files.map(absolute))::text[],
-                format => \(arguments.text("--format")),
-                delimiter => \(arguments.text("--delimiter")), quote => \(arguments.text("--quote")),
-                escape => \(arguments.text("--escape")), null_text => \(arguments.texts("--null")),
-                skip => \(try arguments.number("--skip", in: 0...Int(Int32.max))),
-                header => \(arguments.has("--no-header") ? false : nil as Bool?),
-                columns => \(try arguments.list("--columns")), map => \(try map(arguments)),
-                key => \(try arguments.list("--key")), on_conflict => \(arguments.text("--on-conflict")),
-                max_rejects => \(try arguments.number("--max-rejects", in: 0...Int.max)),
-                batch => \(try arguments.number("--batch", in: 1...1_000_000)),
-                encoding => \(arguments.text("--encoding")),
-                max_row_bytes => \(try arguments.number("--max-row-bytes", in: 1...1 << 30)),
-                timezone => \(arguments.text("--timezone")), date_order => \(arguments.text("--date-order")),
-                atomic => \(arguments.has("--atomic") ? true : nil as Bool?),
-                dry_run => \(arguments.has("--dry-run") ? true : nil as Bool?),
-                queue => \(enqueue.queue), priority => \(enqueue.priority), run_at => \(enqueue.runAt),
-                run_in => \(enqueue.runIn), max_attempts => \(enqueue.maxAttempts),
-                unique_key => \(enqueue.uniqueKey), tags => \(enqueue.tags), host => \(enqueue.host))
-            """
+        """
+        select bulkhead.import(\(table)::text, \(files.map(absolute))::text[],
+            format => \(arguments.text("--format")),
+            delimiter => \(arguments.text("--delimiter")), quote => \(arguments.text("--quote")),
+            escape => \(arguments.text("--escape")), null_text => \(arguments.texts("--null")),
+            skip => \(try arguments.number("--skip", in: 0...Int(Int32.max))),
+            header => \(arguments.has("--no-header") ? false : nil as Bool?),
+            columns => \(try arguments.list("--columns")), map => \(try map(arguments)),
+            key => \(try arguments.list("--key")), on_conflict => \(arguments.text("--on-conflict")),
+            max_rejects => \(try arguments.number("--max-rejects", in: 0...Int.max)),
+            batch => \(try arguments.number("--batch", in: 1...1_000_000)),
+            encoding => \(arguments.text("--encoding")),
+            max_row_bytes => \(try arguments.number("--max-row-bytes", in: 1...1 << 30)),
+            timezone => \(arguments.text("--timezone")), date_order => \(arguments.text("--date-order")),
+            atomic => \(arguments.has("--atomic") ? true : nil as Bool?),
+            dry_run => \(arguments.has("--dry-run") ? true : nil as Bool?),
+            \(try EnqueueOptions(arguments).sql))
+        """
     }
 
     /// The daemon does not know in which directory the command was typed.
