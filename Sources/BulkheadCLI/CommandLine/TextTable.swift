@@ -1,9 +1,38 @@
+internal import Postgres
+
 /// Rows of cells, printed in columns.
 struct TextTable {
     private var rows: [[String]]
 
     init(_ header: String...) {
         rows = [header]
+    }
+
+    /// Prints the rows of a query as a table, or as one JSON array of the documents in its last column.
+    ///
+    /// `nothing` is noted when there are no rows.
+    static func print(
+        _ rows: borrowing Rows,
+        _ header: [String],
+        nothing: String,
+        _ terminal: Terminal
+    ) throws {
+        if terminal.printsJSON {
+            let documents = try (0..<rows.count).map {
+                try rows.required($0, header.count, as: String.self)
+            }
+            return try terminal.result("[\(documents.joined(separator: ",\n "))]")
+        }
+        guard !rows.isEmpty else { return terminal.note(nothing) }
+        var table = TextTable(rows: [header])
+        for row in 0..<rows.count {
+            table.add(try header.indices.map { try rows.required(row, $0) })
+        }
+        try terminal.result(table.text)
+    }
+
+    private init(rows: [[String]]) {
+        self.rows = rows
     }
 
     mutating func add(_ cells: String...) {

@@ -28,28 +28,11 @@ enum DaemonsVerb: Verb {
             from bulkhead.daemon_status d order by alive desc, started_at, id
             """
         )
-        if terminal.printsJSON {
-            let documents = try (0..<rows.count).map { try rows.required($0, 8, as: String.self) }
-            try terminal.result("[\(documents.joined(separator: ",\n "))]")
-            return
-        }
-        guard !rows.isEmpty else {
-            terminal.note("no daemons: start one with `bulkhead worker`")
-            return
-        }
-        var table = TextTable(
-            "HOST",
-            "PID",
-            "STATE",
-            "JOBS",
-            "QUEUES",
-            "KINDS",
-            "VERSION",
-            "STARTED"
+        try TextTable.print(
+            rows,
+            ["HOST", "PID", "STATE", "JOBS", "QUEUES", "KINDS", "VERSION", "STARTED"],
+            nothing: "no daemons: start one with `bulkhead worker`",
+            terminal
         )
-        for row in 0..<rows.count {
-            table.add(try (0..<8).map { try rows.required(row, $0) })
-        }
-        try terminal.result(table.text)
     }
 }

@@ -30,29 +30,14 @@ enum QueuesVerb: Verb {
             from bulkhead.queue_status q order by name
             """
         )
-        if terminal.printsJSON {
-            let documents = try (0..<rows.count).map { try rows.required($0, 9, as: String.self) }
-            try terminal.result("[\(documents.joined(separator: ",\n "))]")
-            return
-        }
-        guard !rows.isEmpty else {
-            terminal.note("no queues: none has a job, and no daemon is alive")
-            return
-        }
-        var table = TextTable(
-            "QUEUE",
-            "STATE",
-            "LIMIT",
-            "RUNNING",
-            "AVAILABLE",
-            "LATER",
-            "PAUSED",
-            "BLOCKED",
-            "DAEMONS"
+        try TextTable.print(
+            rows,
+            [
+                "QUEUE", "STATE", "LIMIT", "RUNNING", "AVAILABLE", "LATER", "PAUSED", "BLOCKED",
+                "DAEMONS",
+            ],
+            nothing: "no queues: none has a job, and no daemon is alive",
+            terminal
         )
-        for row in 0..<rows.count {
-            table.add(try (0..<9).map { try rows.required(row, $0) })
-        }
-        try terminal.result(table.text)
     }
 }
