@@ -12,7 +12,7 @@ struct FeedIDs: Sendable {
     /// `value` is what the record says in a field, nil for NULL.
     @inline(__always)
     mutating func append(_ key: FeedKey, value: (_ field: Int) -> [UInt8]?) {
-        _ = key.append(to: &bytes, value: value)
+        key.append(to: &bytes, value: value)
         ends.append(bytes.count)
     }
 

@@ -27,14 +27,14 @@ struct FeedKey: Sendable {
         self.parts = parts
     }
 
-    /// Appends the key as JSON; returns false, and appends nothing, when a value is not canonical.
+    /// Appends the key as JSON, or nothing when a value is not canonical.
     ///
     /// `value` is what the record says in a field, nil for NULL.
     @inline(__always)
     func append(
         to json: inout [UInt8],
         value: (_ field: Int) -> [UInt8]?
-    ) -> Bool {
+    ) {
         let end = json.count
         if parts.count > 1 { json.append(UInt8(ascii: "[")) }
         for (index, part) in parts.enumerated() {
@@ -42,13 +42,12 @@ struct FeedKey: Sendable {
                 part.form.isCanonical(value)
             else {
                 json.removeSubrange(end...)
-                return false
+                return
             }
             if index > 0 { json.append(UInt8(ascii: ",")) }
             if part.isNumber { json += value } else { appendText(value, to: &json) }
         }
         if parts.count > 1 { json.append(UInt8(ascii: "]")) }
-        return true
     }
 
     private func appendText(_ value: [UInt8], to json: inout [UInt8]) {

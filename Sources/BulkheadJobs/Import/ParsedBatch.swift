@@ -82,8 +82,7 @@ struct ParsedBatch: Sendable {
 
     /// What a good row says in its nth loaded column; nil for NULL.
     func value(of row: Int, column: Int) -> [UInt8]? {
-        let fields = fields(of: row)
-        return fields.indices.contains(column) ? unescaped(fields[column]) : nil
+        field(column, of: row).flatMap(unescaped)
     }
 
     /// What a good row says in its loaded columns.
@@ -96,8 +95,7 @@ struct ParsedBatch: Sendable {
     func greatestInteger(in column: Int, without refused: Set<Int>) -> Int64? {
         var greatest: Int64?
         for row in rows.indices where !refused.contains(row) {
-            let field = field(column, of: row)
-            guard (1...18).contains(field.count),
+            guard let field = field(column, of: row), (1...18).contains(field.count),
                 let value = Int64(String(decoding: field, as: UTF8.self))
             else { return nil }
             greatest = max(greatest ?? value, value)
@@ -106,10 +104,10 @@ struct ParsedBatch: Sendable {
     }
 
     /// A field of a good row, as COPY's text format has it: tabs within values are escaped.
-    private func field(_ column: Int, of row: Int) -> ArraySlice<UInt8> {
+    private func field(_ column: Int, of row: Int) -> ArraySlice<UInt8>? {
         var rest = text(of: row).dropLast()
         for _ in 0..<column {
-            guard let tab = rest.firstIndex(of: Byte.tab) else { return rest.suffix(0) }
+            guard let tab = rest.firstIndex(of: Byte.tab) else { return nil }
             rest = rest[(tab + 1)...]
         }
         return rest.prefix { $0 != Byte.tab }
