@@ -20,13 +20,12 @@ struct BatchLoader {
         )
         try task.applyValueSettings()
         let experience = task.experience
-        experience.beginBatch()
         if experience.goesDirectly, !outcome.hasTooMany, try DirectLoad(task: task).run(&outcome) {
-            experience.noteDirect(refused: outcome.refused.count)
+            experience.noteDirect(outcome)
             return outcome
         }
         if outcome.horizon > 0 { try StagedLoad(task).run(&outcome) }
-        experience.noteStaged(refused: outcome.refused.count)
+        experience.noteStaged(outcome)
         if outcome.hasTooMany { throw TooManyRejects(rejects: outcome.rejects) }
         return outcome
     }

@@ -9,6 +9,10 @@ struct BatchOutcome {
     /// Rows from here on do not matter: there are more rejects than the job allows, and only one that
     /// stands before them in the file could still be the first.
     private(set) var horizon: Int
+    /// Rows before this one have had their values looked at.
+    private(set) var screened = 0
+    /// How many of them were refused by that look.
+    private(set) var screenedOut = 0
 
     private let batch: ParsedBatch
     private let columns: [ImportTarget.Column]
@@ -53,6 +57,12 @@ struct BatchOutcome {
             sqlstate: error.state?.rawValue ?? "XX000",
             message: error.message + (error.kind == .conflict ? detail : "")
         )
+    }
+
+    /// Notes that the values of rows before this one have been looked at, and so many of them refused.
+    mutating func screen(upTo end: Int, refused: Int) {
+        screened = end
+        screenedOut += refused
     }
 
     mutating func refuse(_ row: Int, column: Int?, sqlstate: String, message: String) {

@@ -6,8 +6,6 @@ final class LoadExperience {
     private(set) var goesDirectly = true
     /// Whether values are looked at before they are sent, since some were bad.
     var screensValues = false
-    /// How many rows of this batch were refused by a look at their values.
-    var screenedOut = 0
     /// Whether keys have come twice in one batch.
     var hasRepeatedKeys = false
     /// Whether the server notes which row it is at, since it refused some that nothing else tells.
@@ -18,25 +16,21 @@ final class LoadExperience {
     private var cleanBatches = 0
     private static let cleanBatchesBeforeTrust = 4
 
-    /// Forgets what belongs to the batch before.
-    func beginBatch() {
-        screenedOut = 0
+    /// Notes what became of a batch that went straight into the table.
+    func noteDirect(_ outcome: BatchOutcome) {
+        countClean(outcome)
     }
 
-    /// Notes how many rows of a batch were refused that went straight into the table.
-    func noteDirect(refused: Int) {
-        note(isClean: refused == 0)
-    }
-
-    /// Notes how many rows of a batch were refused that went by way of the stage.
-    func noteStaged(refused: Int) {
+    /// Notes what became of a batch that went by way of the stage.
+    func noteStaged(_ outcome: BatchOutcome) {
+        let refused = outcome.refused.count
         // Where looking at the values would have been enough, that is done next time.
-        goesDirectly = refused == screenedOut && (refused > 0 || goesDirectly)
-        note(isClean: refused == 0)
+        goesDirectly = refused == outcome.screenedOut && (refused > 0 || goesDirectly)
+        countClean(outcome)
     }
 
-    private func note(isClean: Bool) {
-        cleanBatches = isClean ? cleanBatches + 1 : 0
+    private func countClean(_ outcome: BatchOutcome) {
+        cleanBatches = outcome.refused.isEmpty ? cleanBatches + 1 : 0
         // Rows that were refused in a block somewhere are no reason to look for more for ever.
         guard cleanBatches >= Self.cleanBatchesBeforeTrust else { return }
         goesDirectly = true

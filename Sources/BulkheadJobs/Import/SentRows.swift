@@ -3,9 +3,10 @@ internal import Postgres
 /// Rows sent beside each statement, an array for each column: for a role that may not make temporary
 /// tables.
 struct SentRows: StagedRows {
-    let plan: ImportPlan
-    let batch: ParsedBatch
-    let connection: Connection
+    let task: LoadTask
+    private var plan: ImportPlan { task.plan }
+    private var batch: ParsedBatch { task.batch }
+    private var connection: Connection { task.connection }
 
     /// Nothing is sent beforehand: the statement that uses a bad value is refused.
     func fill(_ outcome: inout BatchOutcome) {}

@@ -2,12 +2,10 @@ internal import Postgres
 
 /// Rows staged in a temporary table: COPY checks their values, and says where it found a bad one.
 struct StageTable: StagedRows {
-    let plan: ImportPlan
-    let batch: ParsedBatch
-    let connection: Connection
-    let experience: LoadExperience
-    /// Whether the transaction may have staged another batch before.
-    let isReused: Bool
+    let task: LoadTask
+    private var plan: ImportPlan { task.plan }
+    private var batch: ParsedBatch { task.batch }
+    private var connection: Connection { task.connection }
 
     /// Copies the rows, in as large pieces as go through.
     ///
@@ -15,9 +13,12 @@ struct StageTable: StagedRows {
     /// at most, however many are bad. Where one is bad more may be, and most of them can be told beforehand.
     func fill(_ outcome: inout BatchOutcome) throws {
         try connection.run(script: plan.createStage)
-        if isReused { try connection.run(script: plan.emptyStage) }
+        // Another batch of the transaction may have been staged before.
+        if !task.isLastWord { try connection.run(script: plan.emptyStage) }
         var next = 0
-        var screened = experience.screensValues ? try screen(next, &outcome) : next
+        if task.experience.screensValues, outcome.screened == 0 {
+            try SuspectValues.judge(task, from: next, &outcome)
+        }
         var piece = outcome.horizon
         while next < outcome.horizon {
             let end = min(next + piece, outcome.horizon)
@@ -30,9 +31,9 @@ struct StageTable: StagedRows {
                 // A value may be refused as a name, or as an expression that cannot be parsed.
                 let isAboutValue = error.kind == .permanent && refusal?.column != nil
                 guard error.isAboutRows || isAboutValue else { throw error }
-                if screened < end {
+                if outcome.screened < end {
                     let before = outcome.refused.count
-                    screened = try screen(max(next, screened), &outcome)
+                    try SuspectValues.judge(task, from: max(next, outcome.screened), &outcome)
                     if outcome.refused.count > before { continue }
                 }
                 let sent = (next..<end).filter { !outcome.refused.contains($0) }
@@ -51,14 +52,7 @@ struct StageTable: StagedRows {
                 next = bad + 1
             }
         }
-        experience.screensValues = screened > 0
-    }
-
-    /// Finds bad values from a row on without trying each.
-    ///
-    /// - Returns: Where the rows end that were looked through.
-    private func screen(_ first: Int, _ outcome: inout BatchOutcome) throws -> Int {
-        try SuspectValues.judge(batch, from: first, plan, &outcome, experience, connection)
+        task.experience.screensValues = outcome.screened > 0
     }
 
     func source(_ rows: RowSelection, without refused: [Int]) -> SQL {

@@ -18,13 +18,7 @@ struct StagedLoad {
         missing = task.batch.missingKeys
         stage =
             task.plan.target.facts.mayMakeTemporaryTables
-            ? StageTable(
-                plan: task.plan,
-                batch: task.batch,
-                connection: task.connection,
-                experience: task.experience,
-                isReused: !task.isLastWord
-            ) : SentRows(plan: task.plan, batch: task.batch, connection: task.connection)
+            ? StageTable(task: task) : SentRows(task: task)
     }
 
     /// Loads the batch, and notes the rows that are refused.

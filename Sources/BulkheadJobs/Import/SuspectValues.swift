@@ -9,7 +9,7 @@ struct SuspectValues {
     private var values: [[UInt8]] = []
 
     /// Where the rows end that were looked through: values that are read at once must fit in memory.
-    private(set) var end: Int
+    private var end: Int
 
     /// More of a column's values than one in so many: then it is written in another way, not wrong.
     private static let usualShare = 2
@@ -59,35 +59,21 @@ struct SuspectValues {
 
     /// Finds the bad values of a batch, without trying each row.
     static func judgeAll(of task: LoadTask, _ outcome: inout BatchOutcome) throws {
-        var next = 0
-        while next < outcome.horizon {
-            next = try judge(
-                task.batch,
-                from: next,
-                task.plan,
-                &outcome,
-                task.experience,
-                task.connection
-            )
+        while outcome.screened < outcome.horizon {
+            try judge(task, from: outcome.screened, &outcome)
         }
     }
 
-    /// Finds the bad values from a row on.
-    ///
-    /// - Returns: Where the rows end that were looked through.
-    static func judge(
-        _ batch: ParsedBatch,
-        from first: Int,
-        _ plan: ImportPlan,
-        _ outcome: inout BatchOutcome,
-        _ experience: LoadExperience,
-        _ connection: Connection
-    ) throws -> Int {
-        let suspects = SuspectValues(batch, in: first..<outcome.horizon, of: plan.columns)
+    /// Finds the bad values from a row on, as far as they are read at once.
+    static func judge(_ task: LoadTask, from first: Int, _ outcome: inout BatchOutcome) throws {
+        let suspects = SuspectValues(
+            task.batch,
+            in: first..<outcome.horizon,
+            of: task.plan.columns
+        )
         let before = outcome.refused.count
-        try suspects.judge(&outcome, connection)
-        experience.screenedOut += outcome.refused.count - before
-        return suspects.end
+        try suspects.judge(&outcome, task.connection)
+        outcome.screen(upTo: suspects.end, refused: outcome.refused.count - before)
     }
 
     /// Has the server read them, and notes the rows whose value it refuses.
