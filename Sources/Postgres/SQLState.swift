@@ -36,6 +36,7 @@ extension SQLState {
     package static let undefinedFunction = SQLState(rawValue: "42883")
     package static let invalidSchemaName = SQLState(rawValue: "3F000")
     package static let tooManyConnections = SQLState(rawValue: "53300")
+    package static let deadlockDetected = SQLState(rawValue: "40P01")
     package static let lockNotAvailable = SQLState(rawValue: "55P03")
     package static let objectInUse = SQLState(rawValue: "55006")
     package static let queryCanceled = SQLState(rawValue: "57014")

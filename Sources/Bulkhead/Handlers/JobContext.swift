@@ -77,9 +77,19 @@ public final class JobContext {
     /// change anything but the database. It is not run again when an earlier try did commit, though its
     /// answer was lost.
     ///
+    /// - Parameters:
+    ///   - onFailure: Is told of each try that fails and is made again: a `BatchSizer` makes the next batches
+    ///     smaller.
+    ///   - body: The work of the batch, and how far the job is after it.
+    /// - Returns: How long the transaction took, without failed tries and waiting before it: what tells how
+    ///   large the next batch may be.
     /// - Throws: What the closure threw, `JobInterruption`, or the server's last word.
-    public func batch(_ body: (Batch) throws -> Progress) async throws {
-        try await transaction { try body($0) }
+    @discardableResult
+    public func batch(
+        onFailure: (PostgresError) -> Void = { _ in },
+        _ body: (Batch) throws -> Progress
+    ) async throws -> Duration {
+        try await run(onFailure: onFailure) { try body($0) }
     }
 
     /// Runs the whole job in one transaction, with reading and waiting in it: nothing of it stays when it
@@ -90,16 +100,7 @@ public final class JobContext {
     ///
     /// - Throws: What the closure threw, `JobInterruption`, or the server's last word.
     public func transaction(_ body: (Batch) async throws -> Progress) async throws {
-        try await persist { connection in
-            switch try begin(connection) {
-            case .committedBefore(let progress):
-                adopt(progress)
-            case .open:
-                let progress = try await body(Batch(connection: connection, job: job.id))
-                try commit(progress, connection)
-                adopt(progress)
-            }
-        }
+        _ = try await run(body)
     }
 
     /// Commits something beside an open transaction, and shows how far that one is.
@@ -133,6 +134,7 @@ public final class JobContext {
     // MARK: Trying again
 
     private func persist<Result>(
+        onFailure: (PostgresError) -> Void = { _ in },
         _ body: (Connection) async throws -> Result
     ) async throws -> Result {
         var persistence = Persistence(patience: patience)
@@ -149,6 +151,7 @@ public final class JobContext {
                 switch persistence.failed(error.kind, took: took, random: .random(in: 0...1)) {
                 case .giveUp: throw error
                 case .tryAgain(let delay):
+                    onFailure(error)
                     if error.kind == .unavailable, !isAway {
                         isAway = true
                         log.warning("job waits for the server", ["error": error.description])
@@ -164,6 +167,26 @@ public final class JobContext {
     }
 
     // MARK: The transaction
+
+    private func run(
+        onFailure: (PostgresError) -> Void = { _ in },
+        _ body: (Batch) async throws -> Progress
+    ) async throws -> Duration {
+        try await persist(onFailure: onFailure) { connection in
+            let beginning = try begin(connection)
+            // What it waited for an earlier try is no time of its own.
+            let start = ContinuousClock.now
+            switch beginning {
+            case .committedBefore(let progress):
+                adopt(progress)
+            case .open:
+                let progress = try await body(Batch(connection: connection, job: job.id))
+                try commit(progress, connection)
+                adopt(progress)
+            }
+            return .now - start
+        }
+    }
 
     private enum Beginning {
         case open

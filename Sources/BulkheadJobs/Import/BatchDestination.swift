@@ -1,3 +1,4 @@
+internal import Bulkhead
 internal import Postgres
 
 /// Takes the batches of an import, in order, and decides when they count.
@@ -8,8 +9,12 @@ protocol BatchDestination: AnyObject {
     /// Reads from the database between batches.
     func read<Result>(_ body: (Connection) throws -> Result) async throws -> Result
 
-    /// Loads a batch.
-    func load(_ batch: ParsedBatch, of file: FileInProgress) async throws
+    /// Loads a batch, and tells the sizer how it went.
+    func load(
+        _ batch: ParsedBatch,
+        of file: FileInProgress,
+        _ sizer: inout BatchSizer
+    ) async throws
 }
 
 /// The file whose batches are being loaded.

@@ -19,9 +19,13 @@ final class CommittedBatches: BatchDestination {
         try await context.read(body)
     }
 
-    func load(_ batch: ParsedBatch, of file: FileInProgress) async throws {
+    func load(
+        _ batch: ParsedBatch,
+        of file: FileInProgress,
+        _ sizer: inout BatchSizer
+    ) async throws {
         do {
-            try await context.batch { transaction in
+            let took = try await context.batch(onFailure: { sizer.failed($0) }) { transaction in
                 let outcome = try load(batch, of: file, in: transaction)
                 try limit.kept(outcome.rejects, after: progress.totals).write(
                     job: context.job.id,
@@ -32,6 +36,7 @@ final class CommittedBatches: BatchDestination {
                     share: file.share(after: batch)
                 )
             }
+            sizer.took(took, rows: batch.count)
             progress = try ImportProgress(context.progress)
         } catch let error as TooManyRejects {
             // Kept for whoever mends the file.

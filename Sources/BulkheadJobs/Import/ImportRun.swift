@@ -141,9 +141,7 @@ final class ImportRun {
             let batch = try await pending.value
             if !batch.isLast { pending = reader.batch(rows: sizer.rows, bytes: batchBytes) }
             try file.file.checkUnchanged()
-            let start = ContinuousClock.now
-            try await destination.load(batch, of: file)
-            sizer.took(.now - start, rows: batch.count)
+            try await destination.load(batch, of: file, &sizer)
             if batch.isLast { return }
         }
     }

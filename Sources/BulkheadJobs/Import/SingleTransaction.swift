@@ -25,8 +25,9 @@ final class SingleTransaction: BatchDestination {
         try body(transaction.connection)
     }
 
-    func load(_ batch: ParsedBatch, of file: FileInProgress) throws {
+    func load(_ batch: ParsedBatch, of file: FileInProgress, _ sizer: inout BatchSizer) throws {
         try context.checkInterruption()
+        let start = ContinuousClock.now
         let loader = BatchLoader(
             task: LoadTask(
                 batch: batch,
@@ -45,6 +46,7 @@ final class SingleTransaction: BatchDestination {
             let shown = try next.stored(share: file.share(after: batch))
             try keep(outcome.rejects, of: file, rowsDone: shown.rowsDone, shown.rowsTotal)
             progress = next
+            sizer.took(.now - start, rows: batch.count)
         } catch let error as TooManyRejects {
             try keep(error.rejects, of: file, rowsDone: 0, nil)
             throw limit.failure(error, job: context.job.id)
