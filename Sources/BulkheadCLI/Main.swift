@@ -7,7 +7,8 @@ internal import Signals
 @main
 struct Main {
     static let verbs: [any Verb.Type] = [
-        SetupVerb.self, WorkerVerb.self, DevVerb.self, ImportVerb.self, EnqueueVerb.self,
+        SetupVerb.self, WorkerVerb.self, DevVerb.self, ImportVerb.self, PurgeVerb.self,
+        EnqueueVerb.self,
         JobsVerb.self,
         ShowVerb.self, WaitVerb.self, CancelVerb.self, PauseVerb.self, ResumeVerb.self,
         RetryVerb.self, RejectsVerb.self, QueuesVerb.self, QueueVerb.self, DaemonsVerb.self,

@@ -3,9 +3,13 @@
 
 #include <zlib.h>
 
-// inflateInit2 is a macro, which Swift cannot call.
+// inflateInit2 and deflateInit2 are macros, which Swift cannot call.
 static inline int bulkhead_inflate_init(z_stream *stream, int window_bits) {
     return inflateInit2(stream, window_bits);
+}
+
+static inline int bulkhead_deflate_init(z_stream *stream, int level, int window_bits) {
+    return deflateInit2(stream, level, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY);
 }
 
 #endif

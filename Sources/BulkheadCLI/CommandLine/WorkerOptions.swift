@@ -41,7 +41,13 @@ struct WorkerOptions {
 
     /// A daemon for all built-in kinds of job.
     var daemon: Daemon {
-        Daemon(configuration, handlers: [ImportHandler(importRoot: importRoot)], log: log)
+        Daemon(
+            configuration,
+            handlers: [
+                ImportHandler(importRoot: importRoot), PurgeHandler(importRoot: importRoot),
+            ],
+            log: log
+        )
     }
 
     private static func importRoot(_ arguments: Arguments) throws -> String {

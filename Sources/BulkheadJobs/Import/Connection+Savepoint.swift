@@ -4,10 +4,11 @@ extension Connection {
     /// Runs the closure so that its failure undoes no more than its own work.
     ///
     /// - Throws: What the closure threw.
-    func savepoint(_ body: () throws -> Void) throws {
+    func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
         try run(script: "savepoint bulkhead")
+        let result: Result
         do {
-            try body()
+            result = try body()
         } catch {
             if !isLost {
                 try run(script: "rollback to savepoint bulkhead; release savepoint bulkhead")
@@ -15,6 +16,7 @@ extension Connection {
             throw error
         }
         try run(script: "release savepoint bulkhead")
+        return result
     }
 
     /// Runs the closure inside an open transaction, and takes back what it did.

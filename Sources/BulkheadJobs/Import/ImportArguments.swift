@@ -53,19 +53,11 @@ struct ImportArguments: Decodable {
     ///
     /// - Throws: `JobFailure`.
     init(_ args: JSONText) throws {
-        do {
-            let known = Set(CodingKeys.allCases.map(\.rawValue))
-            let given = try args.decode([String: Ignored].self).keys
-            if let unknown = given.filter({ !known.contains($0) }).min() {
-                throw JobFailure(
-                    "unknown argument \(unknown): the arguments are those of bulkhead.import"
-                )
-            }
-            self = try args.decode()
-            if let wrong { throw JobFailure(wrong) }
-        } catch let error as DecodingError {
-            throw JobFailure("the arguments of this import cannot be read: \(describe(error))")
-        }
+        self = try args.decodeArguments(
+            of: "bulkhead.import",
+            names: CodingKeys.allCases.map(\.rawValue)
+        )
+        if let wrong { throw JobFailure(wrong) }
     }
 
     /// What is wrong with the values; they may have come by another way than `bulkhead.import`.
@@ -145,22 +137,5 @@ struct ImportArguments: Decodable {
             throw JobFailure("\(name) must be one single-byte character, not \"\(text)\"")
         }
         return byte
-    }
-
-    private struct Ignored: Decodable {
-        init(from decoder: any Decoder) {}
-    }
-}
-
-/// A decoding error in words that a user can act on.
-private func describe(_ error: DecodingError) -> String {
-    switch error {
-    case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-        let path = context.codingPath.map(\.stringValue).joined(separator: ".")
-        return path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)"
-    case .keyNotFound(let key, _):
-        return "\(key.stringValue) is missing"
-    @unknown default:
-        return "\(error)"
     }
 }

@@ -16,9 +16,10 @@ struct Descriptor: ~Copyable, Sendable {
     init(
         opening path: String,
         _ flags: Int32,
-        at directory: Int32 = AT_FDCWD
+        at directory: Int32 = AT_FDCWD,
+        mode: mode_t = 0
     ) throws(SystemError) {
-        number = try Self.repeated { openat(directory, path, flags | O_CLOEXEC) }
+        number = try Self.repeated { openat(directory, path, flags | O_CLOEXEC, mode) }
     }
 
     deinit {
@@ -58,6 +59,27 @@ struct Descriptor: ~Copyable, Sendable {
         at offset: Int64
     ) throws(SystemError) -> Int {
         try Self.repeated { pread(number, buffer.baseAddress, buffer.count, off_t(offset)) }
+    }
+
+    /// Writes all bytes at a place.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let part = UnsafeRawBufferPointer(rebasing: rest)
+            let place = off_t(offset) + off_t(rest.startIndex)
+            let count = try Self.repeated { pwrite(number, part.baseAddress, part.count, place) }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Cuts the file off.
+    func truncate(to size: Int64) throws(SystemError) {
+        _ = try Self.repeated { ftruncate(number, off_t(size)) }
+    }
+
+    /// Puts everything on the disk.
+    func flush() throws(SystemError) {
+        _ = try Self.repeated { fsync(number) }
     }
 
     private static func repeated<Value: SignedInteger>(

@@ -14,14 +14,38 @@ struct ImportRoot: Sendable {
     func open(_ name: String) throws(ReadError) -> OpenFile {
         try check(name)
         let root = try openRoot()
-        guard let rootPlace = root.place else {
-            throw ReadError(
-                .badRoot,
-                "the import root \(Quoted(path)) cannot be located: see to it that /proc is mounted"
-            )
-        }
+        guard let rootPlace = root.place else { throw ReadError.unlocated(path) }
         let found = try find(name, from: root, at: rootPlace)
         return try OpenFile(name: name, found)
+    }
+
+    /// Makes a new file that really lies inside the root, open for writing.
+    func create(_ name: String) throws(ReadError) -> Descriptor {
+        try check(name)
+        let root = try openRoot()
+        guard let rootPlace = root.place else { throw ReadError.unlocated(path) }
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+        let folder = parts.dropLast().joined(separator: "/")
+        let own = String(parts.last ?? "")
+        let directory = try find(folder.isEmpty ? "." : folder, from: root, at: rootPlace)
+        return try make(own, in: directory, as: name)
+    }
+
+    private func make(
+        _ own: String,
+        in directory: borrowing Descriptor,
+        as name: String
+    ) throws(ReadError) -> Descriptor {
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+        do throws(SystemError) {
+            // Its name must outlive a crash as well.
+            let folder = try Descriptor(opening: directory.reopeningPath, O_RDONLY | O_DIRECTORY)
+            let made = try Descriptor(opening: own, flags, at: directory.number, mode: 0o644)
+            try folder.flush()
+            return made
+        } catch {
+            throw ReadError.notMade(name, error)
+        }
     }
 
     private func check(_ name: String) throws(ReadError) {

@@ -5,6 +5,20 @@ extension ReadError {
         ReadError(.badName, "\(Quoted(name)) is not the name of a file: \(reason)")
     }
 
+    static func unlocated(_ root: String) -> ReadError {
+        ReadError(
+            .badRoot,
+            "the import root \(Quoted(root)) cannot be located: see to it that /proc is mounted"
+        )
+    }
+
+    static func notMade(_ name: String, _ error: SystemError) -> ReadError {
+        ReadError(
+            .unreadable,
+            "\(Quoted(name)) cannot be made: \(error): let the daemon's user write there, and name a new file"
+        )
+    }
+
     /// The same words whatever lies out there, so that nobody can ask what exists.
     static func outside(_ name: String, root: String) -> ReadError {
         ReadError(

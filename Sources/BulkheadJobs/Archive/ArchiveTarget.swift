@@ -1,0 +1,5 @@
+/// Where the rows of one table go before they are deleted.
+enum ArchiveTarget {
+    case table(ArchiveTable)
+    case file(ArchiveFile)
+}

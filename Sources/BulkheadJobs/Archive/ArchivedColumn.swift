@@ -1,0 +1,53 @@
+internal import Postgres
+
+/// A column of a table whose rows are archived.
+struct ArchivedColumn {
+    /// Quoted for SQL.
+    let name: String
+    /// With its modifier, as SQL.
+    let type: String
+    /// Whether its values are JSON numbers or booleans as they stand.
+    let isBare: Bool
+    /// Whether its type is written by a cast to text that comes with the server.
+    let isBuiltIn: Bool
+    let isGenerated: Bool
+
+    static func all(of oid: Int64, _ connection: Connection) throws -> [ArchivedColumn] {
+        let rows = try connection.query(
+            """
+            select pg_catalog.quote_ident(a.attname), pg_catalog.format_type(a.atttypid, a.atttypmod),
+                a.atttypid in ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'bool'::regtype),
+                bulkhead.is_built_in(a.atttypid), a.attgenerated <> ''
+            from pg_catalog.pg_attribute a
+            where a.attrelid = \(oid)::oid and a.attnum > 0 and not a.attisdropped order by a.attnum
+            """
+        )
+        return try (0..<rows.count).map { row in
+            ArchivedColumn(
+                name: try rows.required(row, 0),
+                type: try rows.required(row, 1),
+                isBare: try rows.required(row, 2),
+                isBuiltIn: try rows.required(row, 3),
+                isGenerated: try rows.required(row, 4)
+            )
+        }
+    }
+
+    /// Its value in a row, in the form in which it goes into JSON: as text, so that what reads it back is the type's
+    /// own input function and no digit or blank changes.
+    func jsonValue(_ row: String) -> String {
+        if isBare { return "\(row).\(name)" }
+        // A cast to text of another type may be anybody's function.
+        return isBuiltIn
+            ? "\(row).\(name)::text as \(name)"
+            : "case when \(row).\(name) is not null then pg_catalog.format('%s', \(row).\(name)) end as \(name)"
+    }
+}
+
+extension [ArchivedColumn] {
+    /// A row as one JSON object, as SQL.
+    func jsonLine(_ row: String) -> String {
+        let values = map { $0.jsonValue(row) }.joined(separator: ", ")
+        return "(select pg_catalog.to_json(bulkhead_x)::text from (select \(values)) as bulkhead_x)"
+    }
+}

@@ -1,0 +1,41 @@
+internal import Bulkhead
+
+extension JSONText {
+    /// Reads the args of a job; an argument that is unknown is refused, never ignored.
+    ///
+    /// - Parameters:
+    ///   - function: The function that enqueues such jobs, for messages.
+    ///   - names: All the names that there are.
+    /// - Throws: `JobFailure`.
+    func decodeArguments<Arguments: Decodable>(
+        of function: String,
+        names: [String]
+    ) throws -> Arguments {
+        do {
+            let given = try decode([String: Ignored].self).keys
+            if let unknown = given.filter({ !names.contains($0) }).min() {
+                throw JobFailure("unknown argument \(unknown): the arguments are those of \(function)")
+            }
+            return try decode()
+        } catch let error as DecodingError {
+            throw JobFailure("the arguments of this job cannot be read: \(describe(error))")
+        }
+    }
+}
+
+private struct Ignored: Decodable {
+    init(from decoder: any Decoder) {}
+}
+
+/// A decoding error in words that a user can act on.
+private func describe(_ error: DecodingError) -> String {
+    switch error {
+    case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+        let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+        return path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)"
+    case .keyNotFound(let key, _):
+        return "\(key.stringValue) is missing"
+    @unknown default:
+        return "\(error)"
+    }
+}
