@@ -45,6 +45,7 @@ struct WorkerOptions {
             configuration,
             handlers: [
                 ImportHandler(importRoot: importRoot), PurgeHandler(importRoot: importRoot),
+                RestoreHandler(importRoot: importRoot),
             ],
             log: log
         )

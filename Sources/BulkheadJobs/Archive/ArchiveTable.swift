@@ -9,7 +9,19 @@ struct ArchiveTable {
     /// Makes the table like another one, unless it is there, and sees to it that it can take the rows.
     ///
     /// - Throws: `JobFailure` when it cannot.
-    init(_ name: String, for source: PurgeGround, _ connection: Connection) throws {
+    init(
+        _ name: String,
+        suffix: String? = nil,
+        for source: PurgeGround,
+        _ connection: Connection
+    ) throws {
+        let parts = try connection.query(
+            """
+            select pg_catalog.format('%I.%I', n[1], pg_catalog.left(concat_ws('_', n[2], \(suffix)), 63))
+            from pg_catalog.parse_ident(\(name)) as n
+            """
+        )
+        let name: String = try parts.required(0, 0)
         self.name = name
         let found = try connection.query("select pg_catalog.to_regclass(\(name)) is not null")
         if try !found.required(0, 0, as: Bool.self) {

@@ -4,6 +4,8 @@ internal import Postgres
 struct ArchivedColumn {
     /// Quoted for SQL.
     let name: String
+    /// As it is.
+    let plainName: String
     /// With its modifier, as SQL.
     let type: String
     /// Whether its values are JSON numbers or booleans as they stand.
@@ -11,13 +13,18 @@ struct ArchivedColumn {
     /// Whether its type is written by a cast to text that comes with the server.
     let isBuiltIn: Bool
     let isGenerated: Bool
+    /// As SQL.
+    let defaultValue: String?
 
     static func all(of oid: Int64, _ connection: Connection) throws -> [ArchivedColumn] {
         let rows = try connection.query(
             """
             select pg_catalog.quote_ident(a.attname), pg_catalog.format_type(a.atttypid, a.atttypmod),
                 a.atttypid in ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'bool'::regtype),
-                bulkhead.is_built_in(a.atttypid), a.attgenerated <> ''
+                bulkhead.is_built_in(a.atttypid), a.attgenerated <> '', a.attname,
+                case when a.attgenerated = '' then (
+                    select pg_catalog.pg_get_expr(d.adbin, d.adrelid) from pg_catalog.pg_attrdef d
+                    where d.adrelid = a.attrelid and d.adnum = a.attnum) end
             from pg_catalog.pg_attribute a
             where a.attrelid = \(oid)::oid and a.attnum > 0 and not a.attisdropped order by a.attnum
             """
@@ -25,10 +32,12 @@ struct ArchivedColumn {
         return try (0..<rows.count).map { row in
             ArchivedColumn(
                 name: try rows.required(row, 0),
+                plainName: try rows.required(row, 5),
                 type: try rows.required(row, 1),
                 isBare: try rows.required(row, 2),
                 isBuiltIn: try rows.required(row, 3),
-                isGenerated: try rows.required(row, 4)
+                isGenerated: try rows.required(row, 4),
+                defaultValue: try rows.value(row, 6)
             )
         }
     }
@@ -41,6 +50,13 @@ struct ArchivedColumn {
         return isBuiltIn
             ? "\(row).\(name)::text as \(name)"
             : "case when \(row).\(name) is not null then pg_catalog.format('%s', \(row).\(name)) end as \(name)"
+    }
+}
+
+extension ArchivedColumn {
+    /// Its value in a JSON object of the archive, as SQL.
+    func value(in line: String) -> String {
+        "(\(line) ->> '\(literal(plainName))')::\(type) as \(name)"
     }
 }
 

@@ -6,6 +6,8 @@ struct BatchRemover {
     let removal: Removal
     let graph: ReferenceGraph
     let experience: PurgeExperience
+    /// Archives what goes with the rows in other tables; nil where nothing does, or nobody asks.
+    let cascade: CascadeRemover?
     let connection: Connection
 
     /// Deletes the rows of the next stretch of ground.
@@ -45,54 +47,19 @@ struct BatchRemover {
     }
 
     private func run(_ removal: Removal) throws -> RemovalOutcome {
-        guard case .file(let file) = removal.archive else {
-            let row = try connection.query(
-                SQL(unsafe: "\(removal.commonTables) select \(removal.summary)::text")
-            )
-            return try row.required(0, 0, as: JSONText.self).decode()
+        if let cascade, removal.deletes { return try cascade.remove(removal, connection) }
+        if case .file(let file) = removal.archive {
+            try file.begin()
+            return try file.copy(
+                removal.commonTables,
+                rows: "gone",
+                removal.ground.columns,
+                summary: removal.summary,
+                connection
+            ).decode()
         }
-        return try run(removal, into: file)
-    }
-
-    /// The rows come by COPY, one line each, and behind them what came of it all.
-    private func run(_ removal: Removal, into file: ArchiveFile) throws -> RemovalOutcome {
-        let statement = """
-            copy (
-                \(removal.commonTables)
-                select 'r', \(removal.ground.columns.jsonLine("t")) from gone t
-                union all select 's', (\(removal.summary))::text
-            ) to stdout
-            """
-        var outcome: RemovalOutcome?
-        try file.begin()
-        try connection.copyOut(SQL(unsafe: statement)) { line in
-            let json = unescaped(line.dropFirst(2).dropLast())
-            if line.first == UInt8(ascii: "r") {
-                try file.append(json + [UInt8(ascii: "\n")])
-            } else {
-                outcome = try JSONText(String(decoding: json, as: UTF8.self)).decode()
-            }
-        }
-        guard let outcome else {
-            throw JobFailure("the server did not say what became of the batch")
-        }
-        return outcome
-    }
-
-    /// JSON holds no other sign that COPY escapes.
-    private func unescaped(_ bytes: Slice<UnsafeRawBufferPointer>) -> [UInt8] {
-        var plain: [UInt8] = []
-        plain.reserveCapacity(bytes.count + 1)
-        var isEscaped = false
-        for byte in bytes {
-            if byte == UInt8(ascii: "\\"), !isEscaped {
-                isEscaped = true
-                continue
-            }
-            isEscaped = false
-            plain.append(byte)
-        }
-        return plain
+        let statement = "\(removal.commonTables) select \(removal.summary)::text"
+        return try connection.query(SQL(unsafe: statement)).required(0, 0, as: JSONText.self).decode()
     }
 }
 

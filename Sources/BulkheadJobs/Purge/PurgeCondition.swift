@@ -2,34 +2,37 @@ internal import Bulkhead
 internal import Postgres
 
 /// Which rows a purge takes, as SQL over the table's alias: fixed once, at the start of the job.
-enum PurgeCondition {
+struct PurgeCondition {
+    let sql: String
+    /// Where rows are chosen by their age: the value that they are below, as SQL.
+    let cutoff: String?
+
     /// Fixes the condition that a job asks for.
     ///
     /// - Throws: `JobFailure` when it is no boolean expression over the table, or would mean something else
     ///   at each look.
-    static func fixed(
-        _ arguments: PurgeArguments,
-        _ table: PurgeTable,
-        _ connection: Connection
-    ) throws -> String {
+    init(_ arguments: PurgeArguments, _ table: PurgeTable, _ connection: Connection) throws {
         if let condition = arguments.condition {
-            return try connection.transaction { connection in
-                try connection.run(script: "savepoint bulkhead")
-                let fixed = try expression(condition, arguments, table, connection)
-                try connection.run(script: "rollback to savepoint bulkhead")
-                return fixed
+            sql = try connection.transaction { connection in
+                try connection.takingBack {
+                    try Self.expression(condition, arguments, table, connection)
+                }
             }
+            cutoff = nil
+        } else if let column = arguments.columnName, let age = arguments.olderThan {
+            let cutoff = try Self.cutoff(column, age, arguments.timezone, table, connection)
+            sql = "(\(table.alias).\(quoted(identifier: column)) < \(cutoff))"
+            self.cutoff = cutoff
+        } else {
+            sql = "true"
+            cutoff = nil
         }
-        guard let column = arguments.columnName, let age = arguments.olderThan else {
-            return "true"
-        }
-        return try cutoff(column: column, age: age, arguments.timezone, table, connection)
     }
 
     /// Rows older than an age: the cutoff is a moment, a local time or a day, as the column's type means it.
     private static func cutoff(
-        column: String,
-        age: String,
+        _ column: String,
+        _ age: String,
         _ timezone: String?,
         _ table: PurgeTable,
         _ connection: Connection
@@ -38,7 +41,7 @@ enum PurgeCondition {
             """
             with fixed as (
                 select now() - \(age)::interval as moment, \(timezone ?? "UTC")::text as zone)
-            select pg_catalog.format('(%I.%I < %L::%s)', \(unsafe: "'\(literal(table.alias))'"), a.attname,
+            select pg_catalog.format('%L::%s',
                 case base.oid
                     when 'timestamptz'::regtype then f.moment::text
                     when 'timestamp'::regtype then (f.moment at time zone f.zone)::text

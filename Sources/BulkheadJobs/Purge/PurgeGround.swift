@@ -51,6 +51,13 @@ struct PurgeGround {
     }
 }
 
+extension PurgeGround {
+    /// Whether there is no table of an oid any more.
+    static func isGone(_ oid: Int64, _ connection: Connection) throws -> Bool {
+        try connection.query("select from pg_catalog.pg_class where oid = \(oid)::oid").isEmpty
+    }
+}
+
 /// A partition that is no longer there.
 struct GroundGone: Error {}
 

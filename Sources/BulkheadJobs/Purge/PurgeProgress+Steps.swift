@@ -1,6 +1,9 @@
 internal import Bulkhead
 
 extension PurgeProgress {
+    /// Many are only needed where rows of a table refer to others of it.
+    private static let mostSweeps = 1000
+
     /// Notes what a batch has done.
     ///
     /// `leftName` is what to call the first row that was left.
@@ -16,10 +19,10 @@ extension PurgeProgress {
     }
 
     /// The walk through all tables is done: another one is needed until nothing more can go.
-    mutating func endPass(mostSweeps: Int) {
+    mutating func endPass() {
         let left = checkpoint.leftInPass.blocked + checkpoint.leftInPass.kept
         let mayGoOn = checkpoint.sweep == 0 || checkpoint.deletedInPass > 0 && left > 0
-        guard mayGoOn, checkpoint.sweep < mostSweeps else {
+        guard mayGoOn, checkpoint.sweep < Self.mostSweeps else {
             checkpoint.isSwept = true
             return
         }

@@ -4,8 +4,10 @@ internal import Bulkhead
 struct PurgeCheckpoint: Codable {
     /// The rows to delete, as SQL over the table's alias.
     let condition: String
+    /// Where they are chosen by their age: the value that they are below, as SQL.
+    let cutoff: String?
     /// The tables that are walked, by their oids.
-    let grounds: [Int64]
+    var grounds: [Int64]
     /// Which of them is next.
     var ground = 0
     /// How far the walk through it is; nil before it.

@@ -17,10 +17,7 @@ final class PurgeRun {
     /// it.
     private var pages = BatchSizer(first: 256, in: 16...100_000)
 
-    /// Many sweeps are only needed where rows refer to others of the same table.
-    private static let mostSweeps = 1000
-
-    init(_ context: JobContext, _ arguments: PurgeArguments, _ root: ImportRoot) throws {
+    init(_ context: JobContext, _ arguments: PurgeArguments, _ root: ImportRoot) {
         self.context = context
         self.arguments = arguments
         self.root = root
@@ -30,14 +27,35 @@ final class PurgeRun {
     func run() async throws -> JSONText? {
         let table = try await context.read { try PurgeTable($0, name: arguments.tableName) }
         let graph = try await context.read { try ReferenceGraph(table, $0) }
-        if try PurgeProgress(context.progress) == nil { try await begin(table, graph) }
-        let archive = try await makeArchive(table, graph)
-        if arguments.dropPartitions == true {
-            try await PartitionDrop(context, table, arguments).run()
+        let isNew = try PurgeProgress(context.progress) == nil
+        if isNew, arguments.force != true { try graph.requireIndexes() }
+        let site = try await context.read { connection in
+            try PurgeSite(table, graph, arguments, context, root, connection)
         }
-        while try await walk(table, graph, archive) {}
+        if isNew { try await begin(table) }
+        if arguments.dropPartitions == true, let column = arguments.columnName {
+            try await PartitionDrop(context, table, column: column).run()
+        }
+        while try await walk(site) {}
+        try site.archive?.close()
         try await finish(table)
         return context.progress.result
+    }
+
+    /// Fixes what is to be deleted, before anything is.
+    private func begin(_ table: PurgeTable) async throws {
+        let plan = try await context.read { try PurgePlan(arguments, table, $0) }
+        try await context.batch { batch in
+            if arguments.archiveFile != nil {
+                try batch.connection.query("select bulkhead.pin_job(\(context.job.id))")
+            }
+            let checkpoint = PurgeCheckpoint(
+                condition: plan.condition.sql,
+                cutoff: plan.condition.cutoff,
+                grounds: plan.grounds
+            )
+            return try PurgeProgress(checkpoint, expected: plan.expectedRows).stored()
+        }
     }
 
     private func progress() throws -> PurgeProgress {
@@ -47,88 +65,64 @@ final class PurgeRun {
         return progress
     }
 
-    // MARK: The beginning
-
-    /// Fixes what is to be deleted, before anything is.
-    private func begin(_ table: PurgeTable, _ graph: ReferenceGraph) async throws {
-        if arguments.force != true { try graph.requireIndexes() }
-        let plan = try await context.read { connection in
-            try PurgePlan(arguments, table, connection)
-        }
-        try await context.batch { batch in
-            if arguments.archiveFile != nil {
-                try batch.connection.query("select bulkhead.pin_job(\(context.job.id))")
-            }
-            let checkpoint = PurgeCheckpoint(condition: plan.condition, grounds: plan.grounds)
-            return try PurgeProgress(checkpoint, expected: plan.expectedRows).stored()
-        }
-    }
-
-    private func makeArchive(_ table: PurgeTable, _ graph: ReferenceGraph) async throws -> Archive? {
-        guard arguments.archives else { return nil }
-        return try await Archive(context, arguments, table, graph, root)
+    private func commit(_ progress: PurgeProgress) async throws {
+        let stored = try progress.stored()
+        try await context.batch { _ in stored }
     }
 
     // MARK: Walking
 
     /// Deletes one batch; false when nothing is left to do.
-    private func walk(
-        _ table: PurgeTable,
-        _ graph: ReferenceGraph,
-        _ archive: Archive?
-    ) async throws -> Bool {
+    private func walk(_ site: PurgeSite) async throws -> Bool {
         var progress = try progress()
         guard !progress.checkpoint.isSwept, room(progress) > 0 else { return false }
         guard progress.checkpoint.ground < progress.checkpoint.grounds.count else {
-            progress.endPass(mostSweeps: Self.mostSweeps)
-            let next = try progress.stored()
-            try await context.batch { _ in next }
+            progress.endPass()
+            try await commit(progress)
             return true
         }
         do {
-            try await removeBatch(progress, table, graph, archive)
+            try await removeBatch(progress, site)
         } catch is GroundGone {
             progress.checkpoint.leaveGround()
-            let next = try progress.stored()
-            try await context.batch { _ in next }
+            try await commit(progress)
+        } catch let error as PostgresError where error.state == .undefinedTable {
+            let oid = progress.checkpoint.grounds[progress.checkpoint.ground]
+            guard try await context.read({ try PurgeGround.isGone(oid, $0) }) else { throw error }
+            progress.checkpoint.leaveGround()
+            try await commit(progress)
         } catch is TableRewritten {
             // Places in the old file mean nothing in the new one.
             progress.checkpoint.position = nil
             ground = nil
-            let next = try progress.stored()
-            try await context.batch { _ in next }
+            try await commit(progress)
         }
         return true
     }
 
-    private func removeBatch(
-        _ progress: PurgeProgress,
-        _ table: PurgeTable,
-        _ graph: ReferenceGraph,
-        _ archive: Archive?
-    ) async throws {
+    private func removeBatch(_ progress: PurgeProgress, _ site: PurgeSite) async throws {
         let checkpoint = progress.checkpoint
-        let ground = try await ground(checkpoint.grounds[checkpoint.ground], of: table)
-        guard let position = try await position(on: ground, checkpoint, table) else {
+        let ground = try await ground(checkpoint.grounds[checkpoint.ground], of: site.table)
+        guard let position = try await position(on: ground, checkpoint, site.table) else {
             throw GroundGone()
         }
         let size = Removal.Size(rows: min(rows.rows, room(progress)), pages: pages.rows)
         locked = 0
         let took = try await context.batch(onFailure: noteFailure) { batch in
             let removal = Removal(
-                ground: ground,
+                ground: try site.present(ground, batch.connection),
                 position: position,
                 condition: checkpoint.condition,
                 size: size,
                 // The first pass leaves them to the sweep, and the sweep to nobody.
                 skipsLocked: locked > (checkpoint.sweep == 0 ? 0 : 1),
-                archive: archive?.target(for: ground),
+                archive: site.archive?.target(site.table.oid),
                 job: context.job.id,
                 batch: context.batches + 1
             )
-            return try remove(removal, progress, graph, archive, batch).stored()
+            return try site.remove(removal, experience, progress, batch).stored()
         }
-        archive?.keep()
+        site.archive?.keep()
         try learn(from: progress, size, took)
     }
 
@@ -137,40 +131,6 @@ final class PurgeRun {
         let found = try await context.read { try PurgeGround(oid, of: table, $0) }
         ground = found
         return found
-    }
-
-    private func remove(
-        _ removal: Removal,
-        _ progress: PurgeProgress,
-        _ graph: ReferenceGraph,
-        _ archive: Archive?,
-        _ batch: Batch
-    ) throws -> PurgeProgress {
-        let cascades = try Cascades(graph, batch.connection)
-        let outcome = try BatchRemover(
-            removal: removal,
-            graph: graph,
-            experience: experience,
-            connection: batch.connection
-        ).remove()
-        guard outcome.filenode == removal.position.filenode else { throw TableRewritten() }
-        var next = progress
-        next.report.cascaded += try cascades.publish(batch)
-        if let archive {
-            let archived = try archive.record(removal.ground, outcome, batch)
-            next.report.archived = (next.report.archived ?? 0) + archived
-        }
-        var name: String?
-        if let left = outcome.left, progress.checkpoint.leftInPass.first == nil {
-            name = try removal.ground.name(of: left, removal.position.way, batch.connection)
-        }
-        next.apply(outcome, of: removal, leftName: name)
-        return next
-    }
-
-    private func noteFailure(_ error: PostgresError) {
-        rows.failed(error)
-        if error.state == .lockNotAvailable { locked += 1 }
     }
 
     /// Where the walk is, or where it begins; nil when there is nothing to walk.
@@ -182,6 +142,11 @@ final class PurgeRun {
         if let position = checkpoint.position { return position }
         let way = try await context.read { try ground.way(checkpoint.condition, table, $0) }
         return way.map { WalkPosition(way: $0, filenode: ground.filenode) }
+    }
+
+    private func noteFailure(_ error: PostgresError) {
+        rows.failed(error)
+        if error.state == .lockNotAvailable { locked += 1 }
     }
 
     /// Rows that may still be deleted.
@@ -211,15 +176,9 @@ final class PurgeRun {
                 try connection.query(SQL(unsafe: "vacuum (analyze) \(table.name)"))
             }
         }
-        let share = try await context.read { connection in
-            try DeadRows.share(of: table, connection)
-        }
+        let share = try await context.read { try DeadRows.share(of: table, $0) }
         var progress = try progress()
         progress.settle(share)
-        let last = try progress.stored()
-        try await context.batch { _ in last }
+        try await commit(progress)
     }
 }
-
-/// The table was written anew while it was walked.
-private struct TableRewritten: Error {}

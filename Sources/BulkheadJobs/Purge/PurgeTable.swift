@@ -8,6 +8,7 @@ struct PurgeTable {
     let name: String
     /// The table's own name, under which conditions speak of it, quoted for SQL.
     let alias: String
+    let plainName: String
     /// The columns of the primary key, in its order.
     let key: [KeyColumn]
     /// The tables that hold rows: itself, its partitions, the tables that inherit from it.
@@ -39,6 +40,7 @@ struct PurgeTable {
         oid = try row.required(0, 0)
         self.name = try row.required(0, 1)
         alias = try row.required(0, 2)
+        plainName = try row.required(0, 8)
         if let refusal: String = try row.value(0, 3) { throw JobFailure("\(self.name) \(refusal)") }
         facts = Facts(
             isPartitioned: try row.required(0, 4),
@@ -66,6 +68,11 @@ struct PurgeTable {
         key = try (0..<columns.count).map { row in
             KeyColumn(name: try columns.required(row, 0), type: try columns.required(row, 1))
         }
+    }
+
+    /// The table that a restore fills with the rows of a part of it: partitions may come and go.
+    func restored(_ ground: PurgeGround) -> String {
+        facts.isPartitioned ? name : ground.name
     }
 
     /// The oids of a table and of all that inherit from it, at any depth, as SQL.
@@ -99,7 +106,7 @@ struct PurgeTable {
                 when tree.has_statement_trigger then 'it has triggers for each statement'
             end,
             pg_catalog.row_security_active(c.oid),
-            pg_catalog.pg_has_role(c.relowner, 'USAGE')
+            pg_catalog.pg_has_role(c.relowner, 'USAGE'), c.relname
         from pg_catalog.pg_class c
         join pg_catalog.pg_namespace n on n.oid = c.relnamespace
         cross join lateral (

@@ -3,6 +3,8 @@ internal import Postgres
 
 /// A foreign key by which another table refers to rows that a purge deletes.
 struct Reference {
+    /// The constraint's oid.
+    let id: Int64
     let constraint: String
     /// The table that refers, quoted for SQL.
     let child: String
@@ -74,7 +76,7 @@ struct Reference {
                 pg_catalog.has_table_privilege(t.oid, 'SELECT') and not pg_catalog.row_security_active(t.oid),
                 pg_catalog.has_table_privilege(t.oid,
                     case c.confdeltype when 'c' then 'DELETE' else 'UPDATE' end),
-                (bulkhead.feed_key(t.oid)).key is not null, (bulkhead.feed_key(t.oid)).relation
+                (bulkhead.feed_key(t.oid)).key is not null, (bulkhead.feed_key(t.oid)).relation, c.oid::bigint
             from pg_catalog.pg_constraint c
             join pg_catalog.pg_class t on t.oid = c.conrelid
             join pg_catalog.pg_namespace n on n.oid = t.relnamespace
@@ -91,6 +93,7 @@ struct Reference {
             }
             let columns = try Self.columns(constraint, of: child, connection)
             return Reference(
+                id: try rows.required(row, 13),
                 constraint: constraint,
                 child: try rows.required(row, 1),
                 childOID: child,
@@ -147,6 +150,29 @@ struct Reference {
             if try rows.required(row, 3, as: Bool.self) { set.append(column) }
         }
         return (pairs, set)
+    }
+
+    /// Refuses what a purge of a table could not archive, or a restore not bring back.
+    ///
+    /// - Throws: `JobFailure`.
+    func requireArchivable(_ table: PurgeTable) throws {
+        let reason: String? =
+            if !facts.isReadable {
+                "this role may not read all of its rows"
+            } else if !facts.isWritable {
+                "this role may not \(action == .cascade ? "delete from" : "update") it"
+            } else if action != .cascade, !facts.hasKey {
+                "it has no primary key"
+            } else if table.oid != parentOID, !table.leaves.contains(parentOID), facts.isPartitioned {
+                "it refers to a part of another table"
+            } else {
+                nil
+            }
+        guard let reason else { return }
+        throw JobFailure(
+            "what a purge of \(table.name) changes in \(child) by \(constraint) (on delete \(action.words)) cannot "
+                + "be archived, since \(reason): grant it, or purge without archive"
+        )
     }
 
     /// The child as its key's check reads it.

@@ -32,6 +32,38 @@ struct ReferenceGraph {
     /// Whether a key may keep a row from being deleted.
     var mayBlock: Bool { all.contains { $0.action.keepsParent } }
 
+    /// The table and all that a delete takes rows from, each before those that refer to it.
+    ///
+    /// - Throws: `JobFailure` where several tables refer to each other in a circle.
+    func order(of table: PurgeTable) throws -> [Int64] {
+        var left = [table.oid: 0]
+        let edges = all.filter { $0.action == .cascade }.map { reference in
+            (parent: parent(of: reference), child: reference.childOID)
+        }.filter { $0.parent != $0.child }
+        for edge in edges { left[edge.child, default: 0] += 1 }
+        var order: [Int64] = []
+        var free = left.filter { $0.value == 0 }.map(\.key)
+        while let next = free.popLast() {
+            order.append(next)
+            for edge in edges where edge.parent == next {
+                left[edge.child, default: 0] -= 1
+                if left[edge.child] == 0 { free.append(edge.child) }
+            }
+        }
+        guard order.count == left.count else {
+            throw JobFailure(
+                "tables below \(table.name) refer to each other in a circle, with ON DELETE CASCADE: what goes with "
+                    + "its rows cannot be archived; purge without archive"
+            )
+        }
+        return order
+    }
+
+    /// The table whose entry holds the key: a key may refer to a partition of it.
+    private func parent(of reference: Reference) -> Int64 {
+        byParent.first { $0.value.contains { $0.id == reference.id } }?.key ?? reference.parentOID
+    }
+
     func referring(to oid: Int64) -> [Reference] { byParent[oid] ?? [] }
 
     /// Refuses keys whose check would scan the whole referring table for every row.

@@ -1,8 +1,7 @@
 internal import Bulkhead
 internal import Postgres
 
-/// The statement that deletes one batch: it picks the rows, deletes them, archives them and records their
-/// keys, all at once.
+/// One batch: the stretch of ground that it looks at, and the statement that takes its rows away.
 struct Removal {
     let ground: PurgeGround
     let position: WalkPosition
@@ -26,55 +25,82 @@ struct Removal {
 
     private var alias: String { ground.alias }
 
-    /// Everything up to the last SELECT.
+    /// Picks the rows, deletes them, archives them and records their keys: everything up to the last
+    /// SELECT.
     ///
-    /// The rows are picked first and deleted by their place: so no batch looks at more than its own ground, and
-    /// the plan of one cannot become a scan. The condition stands at the DELETE as well, since a row that was
-    /// changed meanwhile is judged there again.
+    /// They are picked first and deleted by their place: so no batch looks at more than its own ground, and the
+    /// plan of one cannot become a scan. The condition stands at the DELETE as well, since a row that was changed
+    /// meanwhile is judged there again.
     var commonTables: String {
-        var parts = [
-            """
-            batch as materialized (
-                select \(list(places) { "\($1) as bulkhead_p\($0)" }) \(isBlocked.map { ", (\($0)) as is_blocked" } ?? "")
-                from \(ground.source) as \(alias)
-                where \(window) and \(condition)
-                order by \(list(places) { $1 }) limit \(size.rows) \(skipsLocked ? "for update of \(alias) skip locked" : "")
-            )
-            """,
+        var parts = picking(locks: skipsLocked)
+        parts.append(
             """
             gone as (
-                delete from \(ground.source) as \(alias) \(matching) and \(condition) and \(deletes)
+                delete from \(ground.source) as \(alias)
+                where \(isOne(of: "chosen")) and \(condition) and \(deletes)
                 returning \(returned)
             )
-            """,
-            "told as (\(ground.change(.delete, from: "gone", job: job)))",
-        ]
+            """
+        )
+        parts.append("told as (\(ground.change(.delete, from: "gone", job: job)))")
         if case .table(let table) = archive {
-            parts.append("kept as (\(table.insertion(of: ground.columns, from: "gone", job: job, batch: batch)))")
+            parts.append(
+                "kept as (\(table.insertion(of: ground.columns, from: "gone", job: job, batch: batch)))"
+            )
         }
         return "with " + parts.joined(separator: ",\n")
     }
 
-    /// What came of it, as one JSON array.
+    /// Only picks and locks the rows, for those who delete them by their places: everything up to the last
+    /// SELECT.
+    var lockingTables: String {
+        "with " + (picking(locks: true) + ["gone as (select * from chosen)"]).joined(separator: ",\n")
+    }
+
+    /// What came of it, as a JSON object.
     var summary: String {
-        let place = { (alias: String) in
-            "pg_catalog.json_build_array(\(self.list(self.places) { n, _ in "pg_catalog.format('%s', \(alias).bulkhead_p\(n))" }))"
-        }
         let same = list(places, " and ") { n, _ in "g.bulkhead_p\(n) = b.bulkhead_p\(n)" }
         let order = list(places) { n, _ in "b.bulkhead_p\(n) desc" }
+        let place = list(places) { n, _ in "pg_catalog.format('%s', b.bulkhead_p\(n))" }
         return """
             pg_catalog.json_build_object(
                 'picked', (select count(*) from batch), 'deleted', (select count(*) from gone),
-                'blocked', (select count(*) from batch \(isBlocked == nil ? "where false" : "where is_blocked")),
-                'last', (select \(place("b")) from batch b order by \(order) limit 1),
+                'blocked', (select count(*) from batch where \(isBlocked == nil ? "false" : "is_blocked")),
+                'last', (select pg_catalog.json_build_array(\(place)) from batch b order by \(order) limit 1),
                 'left', case when (select count(*) from batch) > (select count(*) from gone) then (
-                    select \(place("b")) from batch b
+                    select pg_catalog.json_build_array(\(place)) from batch b
                     where not exists (select from gone g where \(same)) limit 1) end,
                 'filenode', coalesce(pg_catalog.pg_relation_filenode(\(ground.oid)::oid), 0)::bigint)
             """
     }
 
-    // MARK: Places
+    // MARK: Picking
+
+    private func picking(locks: Bool) -> [String] {
+        let columns = list(places) { n, place in "\(place) as bulkhead_p\(n)" }
+        let names = list(places) { n, _ in "bulkhead_p\(n)" }
+        let blocked = isBlocked.map { ", (\($0)) as is_blocked" } ?? ""
+        let batch = """
+            batch as materialized (
+                select \(columns)\(blocked) from \(ground.source) as \(alias)
+                where \(window) and \(condition)
+                order by \(list(places) { $1 }) limit \(size.rows)
+            ), free as (
+                select \(names) from batch\(isBlocked == nil ? "" : " where not is_blocked")
+            )
+            """
+        guard locks else { return [batch, "chosen as (select * from free)"] }
+        // Apart from the batch: a row that was moved meanwhile is locked where it is now, and must not take the
+        // walk along.
+        let chosen = """
+            chosen as materialized (
+                select \(columns) from \(ground.source) as \(alias)
+                where \(isOne(of: "free")) and \(condition)
+                for update of \(alias)\(skipsLocked ? " skip locked" : "")
+            )
+            """
+        return [batch, chosen]
+    }
 
     /// What orders the rows, and together finds each of them again.
     private var places: [String] {
@@ -85,61 +111,65 @@ struct Removal {
         }
     }
 
+    private func isOne(of rows: String) -> String {
+        switch position.way {
+        case .pages, .index:
+            return "\(alias).ctid = any (array(select bulkhead_p\(places.count - 1) from \(rows)))"
+        case .key:
+            return """
+                (\(list(places) { $1 })) in (select \(list(places) { n, _ in "bulkhead_p\(n)" }) from \(rows))
+                """
+        }
+    }
+
+    /// The row's ctid among what is picked.
+    var rowPlace: String { "bulkhead_p\(places.count - 1)" }
+
+    private var returned: String {
+        let needed = archive == nil ? ground.keyColumns : ground.columns.map(\.name)
+        return
+            (places.enumerated().map { "\($0.element) as bulkhead_p\($0.offset)" }
+            + needed.map { "\(alias).\($0)" }).joined(separator: ", ")
+    }
+
+    // MARK: The stretch of ground
+
     /// The page at which the batch stops looking; 0 where it does not go by pages.
     var stop: Int64 {
         guard case .pages(let end) = position.way else { return 0 }
-        return min(end, (position.after?.page?.page ?? 0) + Int64(size.pages))
+        return min(end, start.page + Int64(size.pages))
+    }
+
+    private var start: (page: Int64, offset: Int) {
+        if case .page(let page, let offset) = position.after { (page, offset) } else { (0, 0) }
     }
 
     private var window: String {
-        switch (position.way, position.after) {
-        case (.pages, let after):
-            let start = after?.page ?? (0, 0)
+        switch position.way {
+        case .pages:
             return """
                 \(alias).ctid >= '(\(start.page),\(start.offset))'::tid and \(alias).ctid < '(\(stop),0)'::tid
                 """
-        case (.index(let column, let type, let end), let after):
+        case .index(let column, let type, let end):
             let value = "\(alias).\(column)"
             let bound = "\(value) <= '\(literal(end))'::\(type)"
-            guard case .value(let last, let ctid) = after else { return bound }
+            guard case .value(let last, let ctid) = position.after else { return bound }
             let reached = "'\(literal(last))'::\(type)"
             return """
                 \(bound) and \(value) >= \(reached) and (\(value) > \(reached) or \(alias).ctid > '\(ctid)'::tid)
                 """
-        case (.key(let end), let after):
+        case .key(let end):
             let key = "(\(list(places) { $1 }))"
-            let bound = "\(key) <= \(row(end))"
-            guard case .key(let last) = after else { return bound }
-            return "\(bound) and \(key) > \(row(last))"
+            let bound = "\(key) <= \(keyLiteral(end))"
+            guard case .key(let last) = position.after else { return bound }
+            return "\(bound) and \(key) > \(keyLiteral(last))"
         }
     }
 
     /// A key as the types of its columns read it.
-    private func row(_ values: [String]) -> String {
+    private func keyLiteral(_ values: [String]) -> String {
         let parts = zip(values, ground.keyTypes).map { "'\(literal($0))'::\($1)" }
         return "(\(parts.joined(separator: ", ")))"
-    }
-
-    // MARK: Rows
-
-    private var matching: String {
-        let chosen = isBlocked == nil ? "" : "where not is_blocked"
-        switch position.way {
-        case .pages, .index:
-            return """
-                where \(alias).ctid = any (array(select bulkhead_p\(places.count - 1) from batch \(chosen)))
-                """
-        case .key:
-            let same = list(places, " and ") { "\($1) = bulkhead_b.bulkhead_p\($0)" }
-            return "using (select * from batch \(chosen)) as bulkhead_b where \(same)"
-        }
-    }
-
-    private var returned: String {
-        var columns = list(places) { "\($1) as bulkhead_p\($0)" }
-        let needed = archive == nil ? ground.keyColumns : ground.columns.map(\.name)
-        for column in needed { columns += ", \(alias).\(column)" }
-        return columns
     }
 
     private func list(
@@ -151,39 +181,12 @@ struct Removal {
     }
 }
 
-extension WalkPosition.Place {
-    fileprivate var page: (page: Int64, offset: Int)? {
-        if case .page(let page, let offset) = self { (page, offset) } else { nil }
-    }
-}
-
-extension PurgeGround {
-    /// Inserts the change records of rows that nobody else records, 10,000 keys at most in each.
-    func change(_ operation: Batch.Operation, from rows: String, job: Int64) -> String {
-        let isOpen = "(select not coalesce(bulkhead.is_tracked(\(oid)::oid), false))"
-        let name = literal(relation)
-        guard let feedKey else {
-            return """
-                insert into bulkhead.change (relation, operation, ids, job)
-                select '\(name)', '\(operation)', null, \(job) where \(isOpen) and exists (select from \(rows))
-                """
-        }
-        return """
-            insert into bulkhead.change (relation, operation, ids, job)
-            select '\(name)', '\(operation)', ('[' || pg_catalog.string_agg(k.id, ',') || ']')::jsonb, \(job)
-            from (
-                select \(feedKey) as id, (pg_catalog.row_number() over () - 1) / 10000 as part from \(rows) t) as k
-            where \(isOpen)
-            group by k.part
-            """
-    }
-}
-
 /// What came of one removal.
 struct RemovalOutcome: Decodable {
     var picked: Int
     var deleted: Int
     var blocked: Int
+    /// The places of the last row that was picked, and of the first that was not deleted.
     let last: [String]?
     let left: [String]?
     let filenode: Int64

@@ -1,0 +1,122 @@
+internal import Bulkhead
+internal import Postgres
+
+/// Where the rows of a purge go, those of other tables that go with them too, and the record of it that a restore
+/// follows.
+final class Archive {
+    private let job: Int64
+    private let attempt: Int32
+    private let root: ImportRoot
+    private var targets: [Source: ArchiveTarget] = [:]
+
+    /// What goes to one place of the archive: a table's rows, or those as they were before columns of them were
+    /// set.
+    struct Source: Hashable {
+        /// The table's oid; of partitions the one of the table that they belong to.
+        let table: Int64
+        let isUpdate: Bool
+    }
+
+    init(_ context: JobContext, _ root: ImportRoot) {
+        job = context.job.id
+        attempt = context.job.attempt
+        self.root = root
+    }
+
+    /// Makes the place for a table's rows.
+    ///
+    /// - Parameters:
+    ///   - source: Whose rows they are.
+    ///   - ground: The table.
+    ///   - arguments: Name the table or the file.
+    ///   - suffix: Is appended to that name.
+    ///   - connection: Is not in a transaction.
+    /// - Throws: `JobFailure` or `ReadError` where that cannot be.
+    func add(
+        _ source: Source,
+        like ground: PurgeGround,
+        _ arguments: PurgeArguments,
+        suffix: String?,
+        _ connection: Connection
+    ) throws {
+        if let name = arguments.archiveTable {
+            targets[source] = .table(try ArchiveTable(name, suffix: suffix, for: ground, connection))
+        } else {
+            let base = (arguments.archiveFile ?? "").dropLast(".jsonl.gz".count)
+            let middle = suffix.map { ".\($0)" } ?? ""
+            let name = "\(base).\(job)-\(attempt)\(middle).jsonl.gz"
+            targets[source] = .file(try ArchiveFile(name, in: root))
+        }
+    }
+
+    /// Where the rows of a table go.
+    func target(_ table: Int64, isUpdate: Bool = false) -> ArchiveTarget? {
+        targets[Source(table: table, isUpdate: isUpdate)]
+    }
+
+    // MARK: A batch
+
+    /// A try at a batch begins.
+    func begin() throws {
+        for case .file(let file) in targets.values { try file.begin() }
+    }
+
+    /// Records what a batch has archived of one table, in its own transaction.
+    ///
+    /// - Parameters:
+    ///   - rows: How many rows it was.
+    ///   - target: Where they went.
+    ///   - table: The table that a restore fills.
+    ///   - set: The columns that were set; nil for rows that are gone.
+    ///   - columns: The archived columns.
+    ///   - n: The place among the batch's blocks in which a restore takes it.
+    ///   - number: The number of the batch.
+    ///   - connection: Is in the transaction.
+    /// - Returns: How many rows it was.
+    @discardableResult
+    func record(
+        _ rows: Int64,
+        in target: ArchiveTarget,
+        of table: String,
+        columns: [String],
+        isUpdate: Bool = false,
+        n: Int,
+        batch number: Int64,
+        _ connection: Connection
+    ) throws -> Int64 {
+        let operation = isUpdate ? "update" : "delete"
+        switch target {
+        case .table(let archive):
+            guard rows > 0 else { return 0 }
+            try connection.query(
+                """
+                insert into bulkhead.archive_block (job, batch, n, relation, operation, columns, archive, rows)
+                values (\(job), \(number), \(n), \(table), \(operation), \(columns), \(archive.name), \(rows))
+                """
+            )
+            return rows
+        case .file(let file):
+            guard let block = try file.finish() else { return 0 }
+            try connection.query(
+                """
+                insert into bulkhead.archive_block (job, batch, n, relation, operation, columns, file, host,
+                    byte_offset, bytes, checksum, rows)
+                select \(job), \(number), \(n), \(table), \(operation), \(columns), \(file.name), j.host,
+                    \(block.offset), \(block.bytes), \(block.checksum), \(block.rows)
+                from bulkhead.job j where j.id = \(job)
+                """
+            )
+            return block.rows
+        }
+    }
+
+    /// The batch is committed.
+    func keep() {
+        for case .file(let file) in targets.values { file.keep() }
+    }
+
+    /// Nothing more comes.
+    func close() throws {
+        for case .file(let file) in targets.values { try file.begin() }
+    }
+}

@@ -1,0 +1,96 @@
+internal import Bulkhead
+internal import Postgres
+
+/// The table that is purged, what refers to it, and where its rows go.
+struct PurgeSite {
+    let table: PurgeTable
+    let graph: ReferenceGraph
+    let archive: Archive?
+    /// Archives what goes with the rows in other tables; nil where nothing does, or nobody asks.
+    private let cascade: CascadeRemover?
+
+    /// Makes the archive ready, so that one that cannot be fails the job before its first row.
+    init(
+        _ table: PurgeTable,
+        _ graph: ReferenceGraph,
+        _ arguments: PurgeArguments,
+        _ context: JobContext,
+        _ root: ImportRoot,
+        _ connection: Connection
+    ) throws {
+        self.table = table
+        self.graph = graph
+        guard arguments.archives else {
+            archive = nil
+            cascade = nil
+            return
+        }
+        let archive = Archive(context, root)
+        try archive.add(
+            Archive.Source(table: table.oid, isUpdate: false),
+            like: PurgeGround(table.oid, of: table, connection),
+            arguments,
+            suffix: nil,
+            connection
+        )
+        self.archive = archive
+        cascade =
+            graph.touched.isEmpty
+            ? nil : try CascadeRemover(table, graph, archive, arguments, job: context.job.id, connection)
+    }
+
+    /// The table as it is in this transaction: an archive must not miss a column that has just been added.
+    func present(_ ground: PurgeGround, _ connection: Connection) throws -> PurgeGround {
+        guard archive != nil else { return ground }
+        try connection.run(script: "lock table \(ground.source) in row exclusive mode")
+        return try PurgeGround(ground.oid, of: table, connection)
+    }
+
+    /// Deletes one batch in its transaction.
+    ///
+    /// - Returns: How far the purge is then.
+    func remove(
+        _ removal: Removal,
+        _ experience: PurgeExperience,
+        _ progress: PurgeProgress,
+        _ batch: Batch
+    ) throws -> PurgeProgress {
+        let cascades = try Cascades(graph, batch.connection)
+        let outcome = try BatchRemover(
+            removal: removal,
+            graph: graph,
+            experience: experience,
+            cascade: cascade,
+            connection: batch.connection
+        ).remove()
+        guard outcome.filenode == removal.position.filenode else { throw TableRewritten() }
+        var next = progress
+        if let cascade {
+            next.report.cascaded += cascade.cascaded
+            next.report.archived = (next.report.archived ?? 0) + cascade.archived
+        } else {
+            next.report.cascaded += try cascades.publish(batch)
+            if let target = removal.archive, let archive {
+                let archived = try archive.record(
+                    Int64(outcome.deleted),
+                    in: target,
+                    of: table.restored(removal.ground),
+                    columns: removal.ground.columns.map(\.name),
+                    n: 0,
+                    batch: removal.batch,
+                    batch.connection
+                )
+                next.report.archived = (next.report.archived ?? 0) + archived
+            }
+        }
+        var name: String?
+        if let left = outcome.left, progress.checkpoint.leftInPass.first == nil {
+            name = try removal.ground.name(of: left, removal.position.way, batch.connection)
+        }
+        next.apply(outcome, of: removal, leftName: name)
+        return next
+    }
+}
+
+/// The table was written anew while it was walked.
+struct TableRewritten: Error {}
