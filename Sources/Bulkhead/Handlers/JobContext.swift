@@ -18,6 +18,7 @@ public final class JobContext {
     private let makeSession: () -> Session
     private lazy var sessionBeside = makeSession()
     private let control: JobControl
+    private let throttle: Throttle
     private let thread: ExecutorThread
     private let patience: Duration
 
@@ -28,6 +29,7 @@ public final class JobContext {
         session: Session,
         makeSession: @escaping () -> Session,
         control: JobControl,
+        gauges: Gauges,
         thread: ExecutorThread,
         patience: Duration
     ) {
@@ -37,6 +39,7 @@ public final class JobContext {
         self.session = session
         self.makeSession = makeSession
         self.control = control
+        throttle = Throttle(job: job.id, control: control, gauges: gauges, thread: thread)
         self.thread = thread
         self.patience = patience
         progress = job.progress
@@ -61,6 +64,24 @@ public final class JobContext {
     /// - Throws: `JobInterruption`.
     public func checkInterruption() throws {
         if let interruption = control.interruption { throw interruption }
+    }
+
+    /// Says what the job waits for, to people who look at it; nil says that it goes on.
+    ///
+    /// The next batch that is committed clears it, and so does the end of the attempt. It is said outside a
+    /// transaction, and that it could not be said stops nothing.
+    ///
+    /// - Parameter reason: What it waits for, as it stands behind `waiting:`.
+    public func waits(for reason: String?) {
+        reason.map { log.debug("job waits", ["for": $0]) } ?? log.debug("job goes on")
+        do {
+            try session.connection().query(
+                "select bulkhead.show_waiting(\(job.id), \(job.attempt), \(daemon), \(reason))"
+            )
+        } catch {
+            log.debug("cannot say that the job waits", ["error": "\(error)"])
+            session.recover()
+        }
     }
 
     /// Reads from the database outside a batch, and tries again while the server is away.
@@ -172,7 +193,8 @@ public final class JobContext {
         onFailure: (PostgresError) -> Void = { _ in },
         _ body: (Batch) async throws -> Progress
     ) async throws -> Duration {
-        try await persist(onFailure: onFailure) { connection in
+        try await throttle.wait(saying: waits)
+        let took = try await persist(onFailure: onFailure) { connection in
             let beginning = try begin(connection)
             // What it waited for an earlier try is no time of its own.
             let start = ContinuousClock.now
@@ -186,6 +208,8 @@ public final class JobContext {
             }
             return .now - start
         }
+        throttle.batchTook(took)
+        return took
     }
 
     private enum Beginning {

@@ -9,10 +9,18 @@ final class JobControl: Sendable {
     private let thread: ExecutorThread
     private let request = Lock<JobInterruption?>(nil)
     private let isActive = Lock(false)
+    private let presentLimits: Lock<JobLimits>
 
-    init(canceller: Canceller, thread: ExecutorThread) {
+    init(canceller: Canceller, thread: ExecutorThread, limits: JobLimits = JobLimits()) {
         self.canceller = canceller
         self.thread = thread
+        presentLimits = Lock(limits)
+    }
+
+    /// What the job heeds, as it is by now.
+    var limits: JobLimits {
+        get { presentLimits.withLock { $0 } }
+        set { presentLimits.withLock { $0 = newValue } }
     }
 
     /// Why the job should stop, if it should.

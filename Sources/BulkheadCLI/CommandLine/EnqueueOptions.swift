@@ -1,3 +1,4 @@
+internal import Bulkhead
 internal import FoundationEssentials
 internal import Postgres
 
@@ -11,6 +12,7 @@ struct EnqueueOptions {
     private let uniqueKey: String?
     private let tags: [String]?
     private let host: String?
+    private let limits: JSONText?
 
     init(_ arguments: Arguments) throws {
         queue = arguments.text("--queue") ?? "default"
@@ -22,13 +24,15 @@ struct EnqueueOptions {
         uniqueKey = arguments.text("--unique")
         tags = arguments.texts("--tag")
         host = arguments.has("--any-host") ? nil : ProcessInfo.processInfo.hostName
+        limits = try LimitOptions(arguments).json
     }
 
     /// The options as arguments of a function that enqueues.
     var sql: SQL {
         """
         queue => \(queue), priority => \(priority), run_at => \(runAt), run_in => \(runIn),
-            max_attempts => \(maxAttempts), unique_key => \(uniqueKey), tags => \(tags), host => \(host)
+            max_attempts => \(maxAttempts), unique_key => \(uniqueKey), tags => \(tags), host => \(host),
+            limits => \(limits)
         """
     }
 }
