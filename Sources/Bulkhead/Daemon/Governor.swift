@@ -68,7 +68,8 @@ actor Governor {
     }
 
     private func govern(_ controls: [Int64: JobControl]) throws {
-        guard !controls.isEmpty else { return }
+        // Old readings are nothing for a job that starts now.
+        guard !controls.isEmpty else { return gauges.readings = nil }
         try readLimits(of: controls)
         var wanted: Set<Gauge> = []
         var jobs: [Int64] = []
@@ -76,7 +77,7 @@ actor Governor {
             jobs.append(job)
             wanted.formUnion(control.limits.values.keys)
         }
-        guard !wanted.isEmpty else { return }
+        guard !wanted.isEmpty else { return gauges.readings = nil }
         let readings = try reader.read(wanted, for: jobs, session.connection())
         gauges.readings = readings
         try note(unreadable(of: wanted, in: readings))
