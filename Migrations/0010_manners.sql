@@ -74,6 +74,31 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     select count(*) from behind b where b.pid not in (select h.pid from bulkhead.batch_processes($1) as h (pid))
 $$;
 
+-- What the batches of some jobs wait for, in words: the first lock that one was not given, and who holds it. A wait
+-- for a row is one for the transaction that changed it; the row's table is that of the lock taken meanwhile.
+create function bulkhead.blocked_batches(jobs bigint[]) returns table (job bigint, reason text)
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    with lock as materialized (
+        select l.* from pg_locks l
+    ), blocked as materialized (
+        select j.id, w.pid, (pg_blocking_pids(w.pid))[1] as blocker,
+               coalesce(w.relation, (select t.relation from lock t
+                                     where t.pid = w.pid and t.locktype = 'tuple' limit 1)) as relation
+        from unnest($1) as j (id)
+        join lock h on h.locktype = 'advisory' and h.granted and h.objsubid = 2
+            and h.database = (select d.oid from pg_database d where d.datname = current_database())
+            and h.classid = bulkhead.lock_class()::oid and h.objid = bulkhead.lock_key(j.id)::oid
+        join lock w on w.pid = h.pid and not w.granted
+    )
+    select b.id, concat(
+        'a lock on ', coalesce(b.relation::regclass::text, 'a row'), ' held by ',
+        case b.blocker when 0 then 'a prepared transaction' else 'pid ' || b.blocker end,
+        ' (' || nullif(concat_ws(', ', a.usename, nullif(a.application_name, ''),
+            'since ' || round(extract(epoch from clock_timestamp() - a.xact_start)) || ' s'), '') || ')')
+    from blocked b left join pg_stat_activity a on a.pid = b.blocker
+    where b.blocker is not null
+$$;
+
 -- What holds back vacuum in this database, with its age where that is known: of a slot and of a standby's
 -- feedback it is not, and place tells when they have moved on. A vacuum holds back no other.
 create function bulkhead.snapshot_holders()

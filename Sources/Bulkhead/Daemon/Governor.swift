@@ -71,6 +71,7 @@ actor Governor {
         // Old readings are nothing for a job that starts now.
         guard !controls.isEmpty else { return gauges.readings = nil }
         try readLimits(of: controls)
+        try lookForBlocked(controls)
         var wanted: Set<Gauge> = []
         var jobs: [Int64] = []
         for (job, control) in controls where !control.limits.values.isEmpty {
@@ -94,6 +95,16 @@ actor Governor {
         for row in 0..<rows.count {
             let limits = try JobLimits(rows.value(row, 1))
             controls[try rows.required(row, 0)]?.limits = limits
+        }
+    }
+
+    /// A worker that waits for a lock cannot ask who has it.
+    private func lookForBlocked(_ controls: [Int64: JobControl]) throws {
+        let rows = try session.connection().query(
+            "select job, reason from bulkhead.blocked_batches(\(Array(controls.keys)))"
+        )
+        for row in 0..<rows.count {
+            controls[try rows.required(row, 0)]?.isBlocked(by: try rows.required(row, 1))
         }
     }
 

@@ -160,6 +160,7 @@ public final class JobContext {
     ) async throws -> Result {
         var persistence = Persistence(patience: patience)
         var isAway = false
+        var isBlocked = false
         while true {
             try checkInterruption()
             let start = ContinuousClock.now
@@ -173,6 +174,11 @@ public final class JobContext {
                 case .giveUp: throw error
                 case .tryAgain(let delay):
                     onFailure(error)
+                    if error.state == .lockNotAvailable, let lock = control.takeBlocker() {
+                        if !isBlocked { log.warning("job waits", ["for": lock]) }
+                        isBlocked = true
+                        waits(for: lock)
+                    }
                     if error.kind == .unavailable, !isAway {
                         isAway = true
                         log.warning("job waits for the server", ["error": error.description])

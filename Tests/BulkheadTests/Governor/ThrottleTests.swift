@@ -242,4 +242,46 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [
+        ("lock table t in share mode", "t"), ("update t set n = 0", "t"),
+        ("select pg_advisory_xact_lock(7)", "a row"),
+    ])
+    func whoHoldsALockThatABatchWaitsForIsTold(statement: String, lock: String) async throws {
+        try await TestDatabase.with { database in
+            try await database.run(
+                """
+                create schema "odd one"; create table "odd one".t (n int); insert into "odd one".t values (1);
+                select bulkhead.enqueue('k')
+                """
+            )
+            let psql = try await database.session()
+            try await psql.run("set search_path = 'odd one'; begin; \(statement)")
+            let pid = try await psql.value("select pg_backend_pid()") ?? ""
+            let handler = TestHandler("k") { context in
+                try await context.batch { batch in
+                    try batch.connection.query(
+                        "update \"odd one\".t set n = n + 1 where pg_advisory_xact_lock(7) is not null"
+                    )
+                    return Progress(rowsDone: 1)
+                }
+            }
+            let log = try TestLog()
+            let daemon = try await TestDaemon.start(database, [handler], log: log.logger)
+            let place = lock == "t" ? "\"odd one\".t" : lock
+            try await database.waitUntil(
+                """
+                select coalesce(waiting, '') like
+                    'a lock on ' || \(place) || ' held by pid ' || \(pid) || ' (postgres, bulkhead test, since % s)'
+                from bulkhead.job
+                """
+            )
+            try await log.waitUntil { $0.contains { $0.contains("warning job waits") } }
+            try await psql.run("commit")
+            try await database.waitUntil(
+                "select state = 'completed' and waiting is null from bulkhead.job"
+            )
+            try await daemon.stop()
+        }
+    }
 }
