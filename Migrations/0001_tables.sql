@@ -78,13 +78,13 @@ create table bulkhead.daemon (
     kinds            text[] not null,
     queues           text[] not null,
     workers          int not null,
-    unheeded         jsonb not null default '{}',
     started_at       timestamptz not null default now(),
-    lease_expires_at timestamptz not null
+    lease_expires_at timestamptz not null,
+    unheeded         jsonb not null default '{}'
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 100, autovacuum_vacuum_scale_factor = 0);
 comment on table bulkhead.daemon is 'The processes that run jobs; a lease in the past means that one is gone';
-comment on column bulkhead.daemon.unheeded is 'Limits that it cannot keep, since it cannot read what they limit, and why';
 comment on column bulkhead.daemon.process_start is 'Tells one process from a later one with the same pid';
+comment on column bulkhead.daemon.unheeded is 'Limits that it cannot keep, since it cannot read what they limit, and why';
 
 create table bulkhead.request (
     id   bigint generated always as identity primary key,

@@ -40,7 +40,8 @@ language sql set search_path = pg_catalog, pg_temp as $$
     update bulkhead.daemon d set unheeded = $2 where d.id = $1 and d.unheeded <> $2
 $$;
 
--- Measuring. A null says that the role may not see what it would take to tell.
+-- Measuring. A null says that the role may not see what it would take to tell. Without JIT where a planner expects
+-- much: compiling takes longer than all the rest.
 
 create function bulkhead.wal_position() returns bigint
 language sql stable set search_path = pg_catalog, pg_temp as
@@ -62,7 +63,7 @@ $$;
 -- How many sessions wait for a lock behind the server process that runs a job's batch, or behind one that
 -- waits behind it. Asking who blocks a session stops all lock traffic for a moment: no more than 100 are asked.
 create function bulkhead.lock_waiters(job bigint) returns bigint
-language sql stable set search_path = pg_catalog, pg_temp as $$
+language sql stable set search_path = pg_catalog, pg_temp set jit = off as $$
     with recursive waiter as materialized (
         select w.pid, pg_blocking_pids(w.pid) as blockers
         from (select distinct l.pid from pg_locks l where not l.granted limit 100) as w
@@ -77,7 +78,7 @@ $$;
 -- What the batches of some jobs wait for, in words: the first lock that one was not given, and who holds it. A wait
 -- for a row is one for the transaction that changed it; the row's table is that of the lock taken meanwhile.
 create function bulkhead.blocked_batches(jobs bigint[]) returns table (job bigint, reason text)
-language sql stable set search_path = pg_catalog, pg_temp as $$
+language sql stable set search_path = pg_catalog, pg_temp set jit = off as $$
     with lock as materialized (
         select l.* from pg_locks l
     ), blocked as materialized (

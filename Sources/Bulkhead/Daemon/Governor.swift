@@ -14,9 +14,10 @@ actor Governor {
     private let gauges: Gauges
     private let log: Logger
     private var reader = GaugeReader()
-    private var unheeded: [String: String] = [:]
+    private var noted: (daemon: String, unheeded: [String: String]) = ("", [:])
     private var logged: Set<Gauge> = []
     private var isStopping = false
+    private var isFailing = false
     private lazy var session = Session(
         configuration.address,
         SessionSettings(
@@ -53,8 +54,9 @@ actor Governor {
         while !isStopping {
             do {
                 try govern(running.byID)
+                isFailing = false
             } catch {
-                log.debug("governing put off", ["error": "\(error)"])
+                noteFailure(error)
                 session.recover()
             }
             await thread.sleep(for: Self.interval)
@@ -108,6 +110,14 @@ actor Governor {
         }
     }
 
+    /// That the server is away, the heartbeat says.
+    private func noteFailure(_ error: any Error) {
+        let kind = (error as? PostgresError)?.kind
+        guard !isFailing, kind != .unavailable, kind != .connectionLost else { return }
+        isFailing = true
+        log.warning("cannot look at what limits heed: jobs go on", ["error": "\(error)"])
+    }
+
     // MARK: What cannot be read
 
     private func unreadable(of wanted: Set<Gauge>, in readings: GaugeReadings) -> [Gauge: String] {
@@ -124,10 +134,11 @@ actor Governor {
         let stated = reasons.reduce(into: [:]) { stated, entry in
             stated[entry.key.rawValue] = "\(entry.key.name): \(entry.value)"
         }
-        guard stated != unheeded else { return }
+        let daemon = incarnation.id
+        guard noted != (daemon, stated) else { return }
         try session.connection().query(
-            "select bulkhead.note_unheeded(\(incarnation.id), \(try JSONText(encoding: stated)))"
+            "select bulkhead.note_unheeded(\(daemon), \(try JSONText(encoding: stated)))"
         )
-        unheeded = stated
+        noted = (daemon, stated)
     }
 }

@@ -27,6 +27,8 @@ extension PostgresServer {
     ///   - database: One of this server, as a superuser.
     ///   - slot: The slot that keeps its WAL and the rows that it needs; nil for none.
     ///   - settings: Those of this server that a standby must have as well.
+    /// - Returns: The standby, which follows this server.
+    /// - Throws: What a server says.
     func standby(
         _ database: TestDatabase,
         slot: String? = nil,

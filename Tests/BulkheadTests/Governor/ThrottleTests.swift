@@ -284,4 +284,27 @@ import Testing
             try await daemon.stop()
         }
     }
+
+    @Test func aTryThatMetOthersMakesTheNextBatchesSmaller() async throws {
+        try await TestDatabase.with { database in
+            let sizes = TestSignal(of: Int.self)
+            let handler = TestHandler("k") { context in
+                var sizer = BatchSizer(first: 1000)
+                var tries = 0
+                let took = try await context.batch(onFailure: { sizer.failed($0) }) { _ in
+                    tries += 1
+                    if tries < 3 {
+                        throw PostgresError(state: SQLState(rawValue: "55P03"), message: "locked")
+                    }
+                    return Progress(rowsDone: 1)
+                }
+                #expect(took > .zero)
+                sizes.send(sizer.rows)
+            }
+            try await database.run("select bulkhead.enqueue('k')")
+            let daemon = try await TestDaemon.start(database, [handler]) { $0.drains = true }
+            #expect(try await sizes.next() == 250)
+            try await daemon.wait()
+        }
+    }
 }
