@@ -7,8 +7,9 @@ struct WALHistory: Sendable {
         let at: ContinuousClock.Instant
     }
 
-    /// The time over which a rate is told.
-    private static let window = Duration.seconds(5)
+    /// The time over which a rate is told: a job that stops and goes writes more than its limit by what it
+    /// writes in a second, spread over this.
+    private static let window = Duration.seconds(10)
     /// Enough for ten minutes; a longer lag is told as that.
     private static let capacity = 600
 
