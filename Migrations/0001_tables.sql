@@ -37,6 +37,8 @@ create table bulkhead.job (
     result         jsonb,
     unique_key     text,
     tags           text[],
+    limits         jsonb,
+    waiting        text,
     enqueued_by    text not null default current_user,
     created_at     timestamptz not null default now(),
     started_at     timestamptz,
@@ -53,6 +55,8 @@ create table bulkhead.job (
 comment on table bulkhead.job is 'Work to do, being done and done; one row a job';
 comment on column bulkhead.job.host is 'Only daemons of this host run the job; null: any';
 comment on column bulkhead.job.checkpoint is 'Where the next batch starts';
+comment on column bulkhead.job.limits is 'What it was told to heed when it was enqueued; see bulkhead.job_limit';
+comment on column bulkhead.job.waiting is 'What it waits for while it runs, in words; null: it works';
 
 -- Claims walk this one in order.
 create index job_available on bulkhead.job (queue, priority, id) where state = 'available';
@@ -75,10 +79,12 @@ create table bulkhead.daemon (
     queues           text[] not null,
     workers          int not null,
     started_at       timestamptz not null default now(),
-    lease_expires_at timestamptz not null
+    lease_expires_at timestamptz not null,
+    unheeded         jsonb not null default '{}'
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 100, autovacuum_vacuum_scale_factor = 0);
 comment on table bulkhead.daemon is 'The processes that run jobs; a lease in the past means that one is gone';
 comment on column bulkhead.daemon.process_start is 'Tells one process from a later one with the same pid';
+comment on column bulkhead.daemon.unheeded is 'Limits that it cannot keep, since it cannot read what they limit, and why';
 
 create table bulkhead.request (
     id   bigint generated always as identity primary key,
@@ -91,16 +97,29 @@ comment on table bulkhead.request is
     'What people asked of running jobs; insert-only, gone when it is done, withdrawn or past';
 create index request_job on bulkhead.request (job);
 
+create table bulkhead.job_limit (
+    id     bigint generated always as identity primary key,
+    job    bigint not null,
+    limits jsonb not null,
+    "by"   text not null default current_user,
+    at     timestamptz not null default now()
+);
+comment on table bulkhead.job_limit is
+    'How limits of jobs were changed since they were enqueued; insert-only, the last word on a limit counts';
+create index job_limit_job on bulkhead.job_limit (job, id);
+
 create table bulkhead.queue (
     name        text primary key check (name <> '' and length(name) <= 128),
     paused      boolean not null default false,
     max_running int check (max_running > 0),
+    limits      jsonb,
     "by"        text not null default current_user,
     at          timestamptz not null default now()
 );
 comment on table bulkhead.queue is 'Queues that were paused or limited; one without a row is neither';
 comment on column bulkhead.queue.max_running is
     'How many of its jobs run at once, over all daemons; null: any number';
+comment on column bulkhead.queue.limits is 'What its jobs heed where they do not say';
 comment on column bulkhead.queue."by" is 'Who changed it last';
 
 create table bulkhead.job_error (

@@ -15,6 +15,57 @@ begin
         jsonb_build_object('queue', queue, 'priority', priority, 'id', id)::text);
 end $$;
 
+-- Refuses limits that cannot be kept, and returns them in the form in which they are stored: numbers, and
+-- times as they were written. A null takes a limit away.
+create function bulkhead.check_limits(limits jsonb) returns jsonb
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+    checked jsonb := '{}';
+    entry record;
+    kept jsonb;
+begin
+    if limits is null then
+        return null;
+    elsif jsonb_typeof(limits) <> 'object' then
+        raise exception 'limits must be a JSON object, not %', jsonb_typeof(limits) using errcode = '22023';
+    end if;
+    for entry in
+        select e.key, e.value #>> '{}' as text,
+               case when e.key = 'nice' then 'a number from 0 to 1000'
+                    when e.key in ('replica_lag', 'snapshot_age') then 'an interval such as ''10 s'''
+                    when e.key in ('lock_waiters', 'archive_queue') then 'a whole number from 0 up'
+                    when e.key = 'wal_rate' then 'bytes per second, from 1 up, such as 1000000 or ''50MB'''
+               end as wanted
+        from jsonb_each(limits) e
+    loop
+        if entry.wanted is null then
+            raise exception 'there is no limit %: there are nice, replica_lag, lock_waiters, wal_rate, '
+                'snapshot_age and archive_queue', entry.key using errcode = '22023';
+        end if;
+        begin
+            kept := case
+                when entry.text is null then 'null'
+                when entry.key = 'nice' and entry.text::numeric between 0 and 1000
+                    then to_jsonb(entry.text::numeric)
+                when entry.key in ('replica_lag', 'snapshot_age')
+                    and entry.text::interval between '0 s' and '100 years' then to_jsonb(entry.text)
+                when entry.key in ('lock_waiters', 'archive_queue') and entry.text::int >= 0
+                    then to_jsonb(entry.text::int)
+                when entry.key = 'wal_rate' and pg_size_bytes(regexp_replace(entry.text, '/s$', '')) >= 1
+                    then to_jsonb(pg_size_bytes(regexp_replace(entry.text, '/s$', '')))
+            end;
+        exception when data_exception then
+            kept := null;
+        end;
+        if kept is null then
+            raise exception 'the limit % takes %, not %', entry.key, entry.wanted, entry.text
+                using errcode = '22023';
+        end if;
+        checked := checked || jsonb_build_object(entry.key, kept);
+    end loop;
+    return checked;
+end $$;
+
 create function bulkhead.enqueue(
     kind text,
     args jsonb default '{}',
@@ -26,12 +77,14 @@ create function bulkhead.enqueue(
     unique_key text default null,
     tags text[] default null,
     host text default null,
-    notify boolean default true
+    notify boolean default true,
+    limits jsonb default null
 ) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     due timestamptz := coalesce(enqueue.run_at, now() + enqueue.run_in, now());
+    checked_limits jsonb := nullif(jsonb_strip_nulls(bulkhead.check_limits(enqueue.limits)), '{}');
     new_id bigint;
 begin
     if coalesce(enqueue.kind, '') = '' or length(enqueue.kind) > 128 then
@@ -56,10 +109,12 @@ begin
     end if;
 
     loop
-        insert into bulkhead.job (kind, args, queue, priority, state, run_at, max_attempts, unique_key, tags, host)
+        insert into bulkhead.job (kind, args, queue, priority, state, run_at, max_attempts, unique_key, tags, host,
+                                  limits)
         values (enqueue.kind, enqueue.args, enqueue.queue, enqueue.priority,
                 case when due > now() then 'scheduled' else 'available' end,
-                due, enqueue.max_attempts, enqueue.unique_key, enqueue.tags, enqueue.host)
+                due, enqueue.max_attempts, enqueue.unique_key, enqueue.tags, enqueue.host,
+                checked_limits)
         on conflict (kind, unique_key)
             where unique_key is not null and state not in ('completed', 'cancelled', 'discarded')
             do nothing

@@ -92,14 +92,43 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     from bulkhead.request r where r.job = $1
 $$;
 
+-- What a job heeds: its own limits before those of its queue. Its own are those that it was enqueued with, as
+-- they were changed since.
+create function bulkhead.limits_of(job bigint, queue text, limits jsonb) returns jsonb
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    select nullif(
+        coalesce((select q.limits from bulkhead.queue q where q.name = $2), '{}')
+            || jsonb_strip_nulls(coalesce(jsonb_object_agg(e.key, e.value order by own.id), '{}')),
+        '{}')
+    from (
+        select 0 as id, $3 as limits
+        union all
+        select l.id, l.limits from bulkhead.job_limit l where l.job = $1) as own
+    cross join lateral jsonb_each(own.limits) as e
+$$;
+
+-- The same for a daemon, over its defaults: all values are numbers, times in seconds. Null when there are none.
+create function bulkhead.limits_in_force(job bigint, defaults jsonb) returns jsonb
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    select jsonb_object_agg(e.key, case
+        when e.key in ('replica_lag', 'snapshot_age')
+            then to_jsonb(extract(epoch from (e.value #>> '{}')::interval))
+        else e.value end)
+    from bulkhead.job j
+    cross join lateral jsonb_each(
+        coalesce(jsonb_strip_nulls(bulkhead.check_limits($2)), '{}')
+            || coalesce(bulkhead.limits_of(j.id, j.queue, j.limits), '{}')) as e
+    where j.id = $1
+$$;
+
 -- Claims work for one worker: one job, or a bunch of small ones. The search starts after the last
 -- claimed key, so that it does not walk the dead index entries of all earlier claims again.
 create function bulkhead.claim(
     daemon uuid, queue text, kinds text[], small_kinds text[], host text, bunch int,
-    after_priority int, after_id bigint
+    after_priority int, after_id bigint, limits jsonb default null
 ) returns table (
     id bigint, kind text, queue_name text, priority int, args text, attempt int, checkpoint text,
-    rows_done bigint, batches bigint, result text
+    rows_done bigint, batches bigint, result text, limits_in_force text
 )
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -107,6 +136,7 @@ declare
     first record;
     taken bigint[];
     free int;
+    may_be_limited boolean;
 begin
     if not bulkhead.holds_lease(claim.daemon) then
         raise exception 'daemon % has no lease', claim.daemon using errcode = 'BH002';
@@ -154,6 +184,9 @@ begin
             for update skip locked);
     end if;
 
+    may_be_limited := claim.limits is not null
+        or exists (select from bulkhead.queue q where q.name = claim.queue and q.limits is not null)
+        or exists (select from bulkhead.job_limit l where l.job = any (taken));
     return query
         with claimed as (
             update bulkhead.job j
@@ -164,7 +197,9 @@ begin
             returning j.*
         )
         select c.id, c.kind, c.queue, c.priority, c.args::text, c.attempt, c.checkpoint::text,
-               c.rows_done, c.batches, c.result::text
+               c.rows_done, c.batches, c.result::text,
+               case when may_be_limited or c.limits is not null
+                    then bulkhead.limits_in_force(c.id, claim.limits)::text end
         from claimed c order by c.priority, c.id;
 end $$;
 
@@ -177,7 +212,7 @@ declare
 begin
     update bulkhead.job j
     set state = case when bulkhead.requested(j.id) = 'pause' then 'paused' else 'available' end,
-        daemon = null, attempt = j.attempt - 1,
+        daemon = null, waiting = null, attempt = j.attempt - 1,
         attempt_floor = least(j.attempt_floor, j.attempt - 1)
     where j.state = 'running' and j.daemon = return_unheld.daemon and j.id <> all (return_unheld.held);
     get diagnostics returned = row_count;
@@ -288,7 +323,7 @@ begin
     update bulkhead.job j
     set checkpoint = commit_batch.checkpoint, rows_done = commit_batch.rows_done,
         rows_total = commit_batch.rows_total, result = commit_batch.result,
-        batches = j.batches + 1, attempt_floor = j.attempt - 1,
+        batches = j.batches + 1, attempt_floor = j.attempt - 1, waiting = null,
         started_at = coalesce(j.started_at, clock_timestamp())
     where j.id = commit_batch.job and j.attempt = commit_batch.attempt
       and j.daemon = commit_batch.daemon and j.state = 'running'
@@ -313,6 +348,21 @@ begin
       and j.batches = show_progress.batches and bulkhead.holds_lease(show_progress.daemon);
     if not found then
         raise exception 'job % is no longer attempt % of this worker', show_progress.job, show_progress.attempt
+            using errcode = 'BH002';
+    end if;
+end $$;
+
+-- Says what a job waits for; null when it waits no more. Refused as a batch would be.
+create function bulkhead.show_waiting(job bigint, attempt int, daemon uuid, waiting text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+    update bulkhead.job j
+    set waiting = show_waiting.waiting
+    where j.id = show_waiting.job and j.attempt = show_waiting.attempt
+      and j.daemon = show_waiting.daemon and j.state = 'running'
+      and bulkhead.holds_lease(show_waiting.daemon);
+    if not found then
+        raise exception 'job % is no longer attempt % of this worker', show_waiting.job, show_waiting.attempt
             using errcode = 'BH002';
     end if;
 end $$;
@@ -361,7 +411,7 @@ begin
             then clock_timestamp() end,
         started_at = coalesce(j.started_at, clock_timestamp()),
         result = coalesce(finish.result, j.result),
-        daemon = null
+        daemon = null, waiting = null
     where j.id = finish.job and j.attempt = finish.attempt and j.daemon = finish.daemon
       and j.state = 'running' and bulkhead.holds_lease(finish.daemon)
     returning j.state, j.queue, j.priority into new_state, row_queue, row_priority;
@@ -392,7 +442,7 @@ begin
     end if;
     update bulkhead.job j
     set state = 'completed', finished_at = clock_timestamp(),
-        started_at = coalesce(j.started_at, clock_timestamp()), daemon = null
+        started_at = coalesce(j.started_at, clock_timestamp()), daemon = null, waiting = null
     where j.id = any (complete.jobs) and j.attempt = 1 and j.daemon = complete.daemon
       and j.state = 'running';
     get diagnostics completed = row_count;
@@ -403,6 +453,16 @@ begin
       and exists (select from bulkhead.job j where j.id = any (complete.jobs) and j.queue = q.name);
     return completed;
 end $$;
+
+-- The server processes that hold a job's lock: one that is in a batch of it.
+create function bulkhead.batch_processes(job bigint) returns setof int
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    select l.pid from pg_locks l
+    where l.locktype = 'advisory' and l.granted and l.objsubid = 2
+      and l.database = (select oid from pg_database where datname = current_database())
+      and l.classid = bulkhead.lock_class()::oid and l.objid = bulkhead.lock_key($1)::oid
+      and l.pid <> pg_backend_pid()
+$$;
 
 -- Takes the next running job after the given id whose daemon is gone. First ends the server process
 -- that still holds the job's lock: one that a frozen client left inside COPY ends by nothing else.
@@ -427,13 +487,7 @@ begin
         return;
     end if;
 
-    for holder in
-        select l.pid from pg_locks l
-        where l.locktype = 'advisory' and l.granted and l.objsubid = 2
-          and l.database = (select oid from pg_database where datname = current_database())
-          and l.classid = bulkhead.lock_class()::oid and l.objid = bulkhead.lock_key(lost.id)::oid
-          and l.pid <> pg_backend_pid()
-    loop
+    for holder in select p from bulkhead.batch_processes(lost.id) p loop
         begin
             perform pg_terminate_backend(holder, 5000);
         exception when insufficient_privilege then
@@ -457,7 +511,7 @@ begin
                     then clock_timestamp() end,
             -- Not started, but one of a bunch: the attempt does not count.
             attempt_floor = case when j.started_at is null then j.attempt else j.attempt_floor end,
-            daemon = null
+            daemon = null, waiting = null
         where j.id = lost.id and j.state = 'running' and j.daemon = lost.daemon
           and not exists (
               select from bulkhead.daemon d where d.id = j.daemon and d.lease_expires_at > clock_timestamp())
@@ -518,5 +572,6 @@ begin
     delete from bulkhead.reject_file f where f.job = any (gone);
     -- One that came as the job ended.
     delete from bulkhead.request r where r.job = any (gone);
+    delete from bulkhead.job_limit l where l.job = any (gone);
     return last;
 end $$;

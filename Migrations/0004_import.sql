@@ -114,7 +114,8 @@ create function bulkhead.import(
     unique_key text default null,
     tags text[] default null,
     host text default null,
-    notify boolean default true
+    notify boolean default true,
+    limits jsonb default null
 ) returns bigint
 language sql as $$
     select bulkhead.enqueue(
@@ -123,11 +124,12 @@ language sql as $$
             bulkhead.resolve_table(table_name), files, format, delimiter, quote, escape, null_text, skip,
             header, columns, map, key, on_conflict, max_rejects, batch, encoding, max_row_bytes, timezone,
             date_order, atomic, dry_run),
-        queue, priority, run_at, run_in, max_attempts, unique_key, tags, host, notify)
+        queue, priority, run_at, run_in, max_attempts, unique_key, tags, host, notify, limits)
 $$;
 comment on function bulkhead.import(
     text, text[], text, text, text, text, text[], int, boolean, text[], jsonb, text[], text, bigint, int,
-    text, int, text, text, boolean, boolean, text, int, timestamptz, interval, int, text, text[], text, boolean) is
+    text, int, text, text, boolean, boolean, text, int, timestamptz, interval, int, text, text[], text, boolean,
+    jsonb) is
     'Enqueues an import of files into a table and returns the job''s id';
 
 -- The same for one file and one null text, so that plain literals do.
@@ -161,14 +163,15 @@ create function bulkhead.import(
     unique_key text default null,
     tags text[] default null,
     host text default null,
-    notify boolean default true
+    notify boolean default true,
+    limits jsonb default null
 ) returns bigint
 language sql as $$
     select bulkhead.import(
         table_name, array[files], format, delimiter, quote, escape,
         case when null_text is not null then array[null_text] end, skip, header, columns, map, key,
         on_conflict, max_rejects, batch, encoding, max_row_bytes, timezone, date_order, atomic, dry_run,
-        queue, priority, run_at, run_in, max_attempts, unique_key, tags, host, notify)
+        queue, priority, run_at, run_in, max_attempts, unique_key, tags, host, notify, limits)
 $$;
 
 -- Moves a sequence past a value, never back. Only nextval moves it forward whatever others do at the same

@@ -15,7 +15,12 @@ select
     (select e.message from bulkhead.job_error e where e.job = j.id order by e.id desc limit 1) as last_error,
     exists (select from bulkhead.request r where r.job = j.id and r.what = 'cancel') as cancel_requested,
     coalesce((select r.what = 'pause' from bulkhead.request r
-              where r.job = j.id and r.what <> 'cancel' order by r.id desc limit 1), false) as pause_requested
+              where r.job = j.id and r.what <> 'cancel' order by r.id desc limit 1), false) as pause_requested,
+    j.waiting,
+    bulkhead.limits_of(j.id, j.queue, j.limits) as limits,
+    (select array_agg(u.value order by u.key)
+     from bulkhead.daemon d cross join lateral jsonb_each_text(d.unheeded) as u
+     where d.id = j.daemon and bulkhead.limits_of(j.id, j.queue, j.limits) ? u.key) as unheeded
 from bulkhead.job j
 cross join lateral (
     select (j.rows_done - j.rows_before)::numeric as rows,
@@ -24,11 +29,14 @@ cross join lateral (
 ) as pace;
 comment on view bulkhead.job_status is
     'Jobs with percent, rate, time left, run time and last error; rate and run time are those of the last attempt';
+comment on column bulkhead.job_status.waiting is 'What a running job waits for';
+comment on column bulkhead.job_status.limits is 'What it heeds, from its own limits and those of its queue';
+comment on column bulkhead.job_status.unheeded is 'Which of them its daemon cannot keep, and why';
 
 create view bulkhead.daemon_status as
 select
     d.id, d.host, d.pid, d.version, d.kinds, d.queues, d.workers, d.started_at, d.lease_expires_at,
-    d.lease_expires_at > clock_timestamp() as alive,
+    d.lease_expires_at > clock_timestamp() as alive, d.unheeded,
     (select count(*) from bulkhead.job j where j.state = 'running' and j.daemon = d.id) as running
 from bulkhead.daemon d;
 comment on view bulkhead.daemon_status is 'Daemons, whether their lease runs, and how many jobs they hold';
@@ -62,7 +70,7 @@ select
     coalesce(w.available, 0) as available, coalesce(w.running, 0) as running,
     coalesce(w.scheduled, 0) as scheduled, coalesce(w.retryable, 0) as retryable,
     coalesce(w.paused_jobs, 0) as paused_jobs, coalesce(w.blocked, 0) as blocked,
-    coalesce(s.daemons, 0) as daemons, w.waiting_since, q."by", q.at
+    coalesce(s.daemons, 0) as daemons, w.waiting_since, q."by", q.at, q.limits
 from known k
 left join bulkhead.queue q on q.name = k.queue
 left join served s on s.queue = k.queue

@@ -6,7 +6,8 @@ begin
     execute format('grant usage on schema bulkhead to %I', role);
     execute format('grant select on all tables in schema bulkhead to %I', role);
     execute format('grant insert, update, delete on bulkhead.job, bulkhead.daemon to %I', role);
-    execute format('grant insert, delete on bulkhead.request, bulkhead.job_error, bulkhead.reject to %I', role);
+    execute format('grant insert, delete on bulkhead.request, bulkhead.job_limit, bulkhead.job_error, '
+        'bulkhead.reject to %I', role);
     execute format('grant insert, update, delete on bulkhead.reject_file to %I', role);
     execute format('grant insert on bulkhead.change to %I', role);
     execute format('grant insert, update on bulkhead.queue to %I', role);

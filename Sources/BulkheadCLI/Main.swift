@@ -11,7 +11,8 @@ struct Main {
         EnqueueVerb.self,
         JobsVerb.self,
         ShowVerb.self, WaitVerb.self, CancelVerb.self, PauseVerb.self, ResumeVerb.self,
-        RetryVerb.self, RejectsVerb.self, QueuesVerb.self, QueueVerb.self, DaemonsVerb.self,
+        RetryVerb.self, LimitVerb.self, RejectsVerb.self, QueuesVerb.self, QueueVerb.self,
+        DaemonsVerb.self,
         WatchVerb.self,
     ]
 

@@ -1,12 +1,14 @@
 internal import Postgres
 
-/// The process that works off jobs: a scheduler, its workers, a heartbeat, maintenance and a bell.
+/// The process that works off jobs: a scheduler, its workers, a heartbeat, maintenance, a governor and
+/// a bell.
 public final class Daemon: Sendable {
     let log: Logger
     private let configuration: DaemonConfiguration
     private let incarnation = Incarnation()
     private let heartbeat: Heartbeat
     private let maintenance: Maintenance
+    private let governor: Governor
     private let bell: Bell
     private let scheduler: Scheduler
 
@@ -15,6 +17,7 @@ public final class Daemon: Sendable {
         self.configuration = configuration
         self.log = log
         let running = RunningJobs()
+        let gauges = Gauges()
         let byKind = Dictionary(
             handlers.map { ($0.kind, $0) },
             uniquingKeysWith: { _, last in last }
@@ -27,12 +30,20 @@ public final class Daemon: Sendable {
             log: log
         )
         maintenance = Maintenance(configuration: configuration, log: log)
+        governor = Governor(
+            configuration: configuration,
+            incarnation: incarnation,
+            running: running,
+            gauges: gauges,
+            log: log
+        )
         bell = Bell(address: configuration.address, log: log)
         scheduler = Scheduler(
             configuration: configuration,
             incarnation: incarnation,
             handlers: byKind,
             running: running,
+            gauges: gauges,
             log: log
         )
     }
@@ -49,6 +60,7 @@ public final class Daemon: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask(executorPreference: heartbeat.thread) { await self.heartbeat.run() }
             group.addTask(executorPreference: maintenance.thread) { await self.maintenance.run() }
+            group.addTask(executorPreference: governor.thread) { await self.governor.run() }
             group.addTask(executorPreference: bell.thread) { await self.bell.run() }
             log.info(
                 "ready",
@@ -63,6 +75,7 @@ public final class Daemon: Sendable {
             ready()
             await scheduler.run()
             await bell.stop()
+            await governor.stop()
             await maintenance.stop()
             await heartbeat.stop()
         }

@@ -24,6 +24,9 @@ public struct DaemonConfiguration: Sendable {
     /// How long a job that makes no progress is tried again in place before its attempt ends.
     public var patience: Duration = .seconds(300)
 
+    /// What jobs heed where neither they nor their queue say: a JSON object as `bulkhead.limit_job` takes it.
+    public var limits: JSONText?
+
     /// A queue, and how many of the daemon's workers may work for it.
     public struct QueueShare: Sendable, Hashable {
         /// The queue's name.

@@ -49,6 +49,7 @@ actor Heartbeat {
     /// - Throws: When it cannot work here: no server, no schema, a pooler in transaction mode.
     func start() throws {
         try Installation(session.connection()).requireCurrent()
+        try session.connection().query("select bulkhead.check_limits(\(configuration.limits))")
         try PoolerProbe.refuseTransactionPooling(configuration.address)
         try register()
         try endLeasesOfGoneProcesses()

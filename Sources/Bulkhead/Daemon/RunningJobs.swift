@@ -26,8 +26,12 @@ final class RunningJobs: Sendable {
         state.withLock { $0.controls[job] }
     }
 
+    var byID: [Int64: JobControl] {
+        state.withLock { $0.controls }
+    }
+
     var all: [JobControl] {
-        state.withLock { Array($0.controls.values) }
+        Array(byID.values)
     }
 
     /// Whether the daemon was told to stop.

@@ -43,6 +43,7 @@ actor Scheduler {
         incarnation: Incarnation,
         handlers: [String: any JobHandler],
         running: RunningJobs,
+        gauges: Gauges,
         log: Logger
     ) {
         self.configuration = configuration
@@ -58,6 +59,7 @@ actor Scheduler {
                 configuration: configuration,
                 handlers: handlers,
                 running: running,
+                gauges: gauges,
                 log: log
             )
         }
@@ -177,7 +179,7 @@ actor Scheduler {
         let rows = try session.connection().query(
             """
             select * from bulkhead.claim(\(daemon), \(queue), \(kinds), \(smallKinds),
-                \(configuration.host), \(Self.bunch), \(key?.priority), \(key?.id))
+                \(configuration.host), \(Self.bunch), \(key?.priority), \(key?.id), \(configuration.limits))
             """
         )
         return try (0..<rows.count).map { row in try Job(claimed: rows, row) }
@@ -260,5 +262,6 @@ extension Job {
             result: try rows.value(row, 9)
         )
         batches = try rows.required(row, 8)
+        limits = try JobLimits(rows.value(row, 10))
     }
 }

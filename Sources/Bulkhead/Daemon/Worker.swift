@@ -9,6 +9,7 @@ actor Worker {
     private let configuration: DaemonConfiguration
     private let handlers: [String: any JobHandler]
     private let running: RunningJobs
+    private let gauges: Gauges
     private let log: Logger
     private let canceller = Canceller()
     /// Kept open for small jobs; any other job has one of its own, so that it leaves nothing behind.
@@ -20,12 +21,14 @@ actor Worker {
         configuration: DaemonConfiguration,
         handlers: [String: any JobHandler],
         running: RunningJobs,
+        gauges: Gauges,
         log: Logger
     ) {
         self.number = number
         self.configuration = configuration
         self.handlers = handlers
         self.running = running
+        self.gauges = gauges
         self.log = log.with("worker", number)
         thread = ExecutorThread(name: "bulkhead-w\(number)")
         unownedExecutor = thread.asUnownedSerialExecutor()
@@ -38,7 +41,7 @@ actor Worker {
     /// Runs the jobs of one claim, one after another.
     func run(_ jobs: [Job], daemon: String) async {
         let controls = jobs.map { job in
-            let control = JobControl(canceller: canceller, thread: thread)
+            let control = JobControl(canceller: canceller, thread: thread, limits: job.limits)
             running.add(control, for: job)
             return control
         }
@@ -98,6 +101,7 @@ actor Worker {
                 return Self.session(name, Canceller(), configuration)
             },
             control: control,
+            gauges: gauges,
             thread: thread,
             patience: configuration.patience
         )

@@ -18,6 +18,7 @@ public final class JobContext {
     private let makeSession: () -> Session
     private lazy var sessionBeside = makeSession()
     private let control: JobControl
+    private let throttle: Throttle
     private let thread: ExecutorThread
     private let patience: Duration
 
@@ -28,6 +29,7 @@ public final class JobContext {
         session: Session,
         makeSession: @escaping () -> Session,
         control: JobControl,
+        gauges: Gauges,
         thread: ExecutorThread,
         patience: Duration
     ) {
@@ -37,6 +39,7 @@ public final class JobContext {
         self.session = session
         self.makeSession = makeSession
         self.control = control
+        throttle = Throttle(job: job.id, control: control, gauges: gauges, thread: thread)
         self.thread = thread
         self.patience = patience
         progress = job.progress
@@ -61,6 +64,24 @@ public final class JobContext {
     /// - Throws: `JobInterruption`.
     public func checkInterruption() throws {
         if let interruption = control.interruption { throw interruption }
+    }
+
+    /// Says what the job waits for, to people who look at it; nil says that it goes on.
+    ///
+    /// The next batch that is committed clears it, and so does the end of the attempt. It is said outside a
+    /// transaction, and that it could not be said stops nothing.
+    ///
+    /// - Parameter reason: What it waits for, as it stands behind `waiting:`.
+    public func waits(for reason: String?) {
+        log.debug(reason == nil ? "job goes on" : "job waits", reason.map { ["for": $0] } ?? [:])
+        do {
+            try session.connection().query(
+                "select bulkhead.show_waiting(\(job.id), \(job.attempt), \(daemon), \(reason))"
+            )
+        } catch {
+            log.debug("cannot say that the job waits", ["error": "\(error)"])
+            session.recover()
+        }
     }
 
     /// Reads from the database outside a batch, and tries again while the server is away.
@@ -139,6 +160,7 @@ public final class JobContext {
     ) async throws -> Result {
         var persistence = Persistence(patience: patience)
         var isAway = false
+        var isBlocked = false
         while true {
             try checkInterruption()
             let start = ContinuousClock.now
@@ -152,6 +174,11 @@ public final class JobContext {
                 case .giveUp: throw error
                 case .tryAgain(let delay):
                     onFailure(error)
+                    if error.state == .lockNotAvailable, let lock = control.takeBlocker() {
+                        if !isBlocked { log.warning("job waits", ["for": lock]) }
+                        isBlocked = true
+                        waits(for: lock)
+                    }
                     if error.kind == .unavailable, !isAway {
                         isAway = true
                         log.warning("job waits for the server", ["error": error.description])
@@ -172,7 +199,8 @@ public final class JobContext {
         onFailure: (PostgresError) -> Void = { _ in },
         _ body: (Batch) async throws -> Progress
     ) async throws -> Duration {
-        try await persist(onFailure: onFailure) { connection in
+        try await throttle.wait(saying: waits)
+        let took = try await persist(onFailure: onFailure) { connection in
             let beginning = try begin(connection)
             // What it waited for an earlier try is no time of its own.
             let start = ContinuousClock.now
@@ -186,64 +214,8 @@ public final class JobContext {
             }
             return .now - start
         }
-    }
-
-    private enum Beginning {
-        case open
-        case committedBefore(Progress)
-    }
-
-    /// Opens the transaction, waits for an earlier try's server process that may still be committing,
-    /// and only then reads how far the job is.
-    private func begin(_ connection: Connection) throws -> Beginning {
-        let row = try connection.pipeline([
-            // Not `read write`, which a standby refuses as something that it will never do.
-            "begin isolation level read committed",
-            """
-            select set_config('synchronous_commit', 'on', true), set_config('lock_timeout', '2s', true),
-                set_config('statement_timeout', '0', true), set_config('bulkhead.job', \(job.id)::text, true),
-                pg_advisory_xact_lock(bulkhead.lock_class(), bulkhead.lock_key(\(job.id)))
-            """,
-            """
-            select current_setting('transaction_read_only') = 'on', j.batches, j.checkpoint::text,
-                j.rows_done, j.rows_total, j.result::text
-            from (values (1)) as always
-            left join bulkhead.job j
-            on j.id = \(job.id) and j.attempt = \(job.attempt) and j.daemon = \(daemon)
-                and j.state = 'running'
-            """,
-        ])
-        // A standby may also lag behind what it says of the job.
-        if try row.required(0, 0) {
-            throw PostgresError(state: .readOnlyTransaction, message: "the server takes no writes")
-        }
-        guard let committed: Int64 = try row.value(0, 1) else { throw JobInterruption.lost }
-        if committed == batches { return .open }
-        guard committed == batches + 1 else { throw JobInterruption.lost }
-        let progress = Progress(
-            checkpoint: try row.value(0, 2),
-            rowsDone: try row.required(0, 3),
-            rowsTotal: try row.value(0, 4),
-            result: try row.value(0, 5)
-        )
-        try connection.rollback()
-        return .committedBefore(progress)
-    }
-
-    private func commit(_ progress: Progress, _ connection: Connection) throws {
-        guard connection.isInTransaction || connection.isLost else {
-            throw JobFailure(
-                "the handler of \(job.kind) ended the transaction that it was lent: a batch commits by itself"
-            )
-        }
-        try connection.pipeline([
-            "set constraints all immediate",
-            """
-            select bulkhead.commit_batch(\(job.id), \(job.attempt), \(daemon), \(batches),
-                \(progress.checkpoint), \(progress.rowsDone), \(progress.rowsTotal), \(progress.result))
-            """,
-            "commit",
-        ])
+        throttle.batchTook(took)
+        return took
     }
 
     private func adopt(_ progress: Progress) {

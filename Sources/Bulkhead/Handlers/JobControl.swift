@@ -9,15 +9,34 @@ final class JobControl: Sendable {
     private let thread: ExecutorThread
     private let request = Lock<JobInterruption?>(nil)
     private let isActive = Lock(false)
+    private let presentLimits: Lock<JobLimits>
+    private let seenBlocker = Lock<String?>(nil)
 
-    init(canceller: Canceller, thread: ExecutorThread) {
+    init(canceller: Canceller, thread: ExecutorThread, limits: JobLimits = JobLimits()) {
         self.canceller = canceller
         self.thread = thread
+        presentLimits = Lock(limits)
+    }
+
+    /// What the job heeds, as it is by now.
+    var limits: JobLimits {
+        get { presentLimits.withLock { $0 } }
+        set { presentLimits.withLock { $0 = newValue } }
     }
 
     /// Why the job should stop, if it should.
     var interruption: JobInterruption? {
         request.withLock { $0 }
+    }
+
+    /// Notes which lock the job's statement was seen to wait for.
+    func isBlocked(by lock: String) {
+        seenBlocker.withLock { $0 = lock }
+    }
+
+    /// The lock that was seen last; it is told once.
+    func takeBlocker() -> String? {
+        seenBlocker.withLock { $0.take() }
     }
 
     /// Asks the job to stop after the batch that it is in.

@@ -16,6 +16,8 @@ public struct Job: Sendable, Identifiable {
     public let progress: Progress
     /// The batches that earlier attempts have committed.
     public let batches: Int64
+    /// What it heeded when it was claimed.
+    let limits: JobLimits
 }
 
 /// What a job has committed so far.

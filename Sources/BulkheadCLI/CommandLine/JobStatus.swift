@@ -16,6 +16,8 @@ struct JobStatus {
     let result: String?
     let lastError: String?
     let attempt: Int32
+    /// What it waits for, in words that begin with `waiting:`.
+    let waiting: String?
     let json: JSONText
 
     var isFinished: Bool { ["completed", "cancelled", "discarded"].contains(state) }
@@ -32,7 +34,7 @@ struct JobStatus {
         let query: SQL = """
             select id, kind, queue, state, host, percent, rows_done, rows_per_second,
                 extract(epoch from eta), extract(epoch from runtime), result::text, last_error, attempt,
-                to_jsonb(s)::text
+                'waiting: ' || waiting, to_jsonb(s)::text
             from bulkhead.job_status s \(suffix)
             """
         return try connection.transaction { connection in
@@ -55,7 +57,8 @@ struct JobStatus {
         result = try rows.value(row, 10)
         lastError = try rows.value(row, 11)
         attempt = try rows.required(row, 12)
-        json = JSONText(try rows.required(row, 13))
+        waiting = try rows.value(row, 13)
+        json = JSONText(try rows.required(row, 14))
     }
 
     /// The figures of the result that are not zero, and the time that it took.

@@ -27,21 +27,4 @@ struct Option: Sendable {
         .flag("--help", "print this"),
         .flag("--version", "print the version"),
     ]
-
-    /// The options of every verb that adds a job.
-    static let enqueue: [Option] = [
-        .value("--queue", "Q", "the queue (default)"),
-        .value("--priority", "N", "lower runs first (0)"),
-        .value("--run-at", "TIME", "not before this time, as PostgreSQL reads it"),
-        .value("--in", "INTERVAL", "not before this long from now, such as '10 minutes'"),
-        .value("--max-attempts", "N", "tries without progress before the job is given up (20)"),
-        .value(
-            "--unique",
-            "KEY",
-            "if an unfinished job of the kind has this key, print its id instead"
-        ),
-        .value("--tag", "T", "a tag for people", repeats: true),
-        .flag("--any-host", "daemons of any host may run it, not only of this one"),
-        .flag("--wait", "show progress, and exit by the job's end"),
-    ]
 }

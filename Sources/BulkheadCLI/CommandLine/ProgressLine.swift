@@ -3,6 +3,7 @@ struct ProgressLine {
     private let terminal: Terminal
     private var lastShown: ContinuousClock.Instant?
     private var lastState = ""
+    private var wasWaiting = false
     private var isDrawn = false
 
     /// How often a line is printed where nobody can be drawn a bar.
@@ -21,7 +22,9 @@ struct ProgressLine {
             return
         }
         let isDue = lastShown.map { .now - $0 >= Self.interval } ?? (status.rowsDone > 0)
-        guard isDue || status.state != lastState else { return }
+        let isWaiting = status.waiting != nil
+        guard isDue || status.state != lastState || isWaiting != wasWaiting else { return }
+        wasWaiting = isWaiting
         lastShown = .now
         lastState = status.state
         terminal.note(line(status))
@@ -54,6 +57,7 @@ struct ProgressLine {
         } else if let error = status.lastError, status.state == "retryable" {
             parts.append(error)
         }
+        if let waiting = status.waiting { parts.append(waiting) }
         return parts.joined(separator: ", ")
     }
 }

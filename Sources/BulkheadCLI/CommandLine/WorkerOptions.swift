@@ -10,18 +10,19 @@ struct WorkerOptions {
     private let importRoot: String
 
     /// The options that any such verb has.
-    static let options: [Option] = [
-        .value("--workers", "N", "jobs side by side (2)"),
-        .value(
-            "--queue",
-            "NAME[:N]",
-            "a queue to serve, with at most N workers (default)",
-            repeats: true
-        ),
-        .value("--import-root", "DIR", "files to import lie below it (the working directory)"),
-        .value("--log-format", "FORMAT", "text or json (text)"),
-        .value("--log-level", "LEVEL", "debug, info, warning or error (info)"),
-    ]
+    static let options: [Option] =
+        [
+            .value("--workers", "N", "jobs side by side (2)"),
+            .value(
+                "--queue",
+                "NAME[:N]",
+                "a queue to serve, with at most N workers (default)",
+                repeats: true
+            ),
+            .value("--import-root", "DIR", "files to import lie below it (the working directory)"),
+            .value("--log-format", "FORMAT", "text or json (text)"),
+            .value("--log-level", "LEVEL", "debug, info, warning or error (info)"),
+        ] + LimitOptions.options
 
     /// - Parameters:
     ///   - arguments: The words of the command.
@@ -71,6 +72,7 @@ struct WorkerOptions {
             configuration.workers = workers
         }
         if let queues = arguments.texts("--queue") { configuration.queues = try queues.map(share) }
+        configuration.limits = try LimitOptions(arguments).json
         configuration.drains = arguments.has("--drain")
         if let grace = try arguments.seconds("--grace") { configuration.grace = grace }
         if let lease = try arguments.seconds("--lease") {

@@ -61,7 +61,8 @@ enum JobsVerb: Verb {
                 job.percent.map { "\($0)" } ?? "",
                 job.rate.map { grouped(Int64($0)) } ?? "",
                 job.seconds.map { Duration.seconds($0).shown } ?? "",
-                job.state == "completed" ? "" : String((job.lastError ?? "").prefix(60))
+                job.state == "completed"
+                    ? "" : job.waiting ?? String((job.lastError ?? "").prefix(60))
             )
         }
         try terminal.result(table.text)

@@ -1,11 +1,13 @@
+internal import Bulkhead
 internal import Postgres
 
 /// Pauses, resumes or limits a queue.
 enum QueueVerb: Verb {
     static let name = "queue"
-    static let summary = "Pause or resume a queue, or limit how many of its jobs run at once"
-    static let synopsis = "pause NAME | resume NAME | limit NAME N|none"
-    static let options: [Option] = []
+    static let summary =
+        "Pause or resume a queue, or limit its jobs: how many run at once, and what they heed"
+    static let synopsis = "pause NAME | resume NAME | limit NAME [N|none] [options]"
+    static let options = LimitOptions.options
     static let example = "bulkhead queue limit nightly 2"
 
     /// What is done to a queue, and what is said of it then.
@@ -16,7 +18,7 @@ enum QueueVerb: Verb {
     }
 
     static func run(_ arguments: Arguments, _ terminal: Terminal) async throws -> ExitStatus {
-        let change = try change(arguments.operands)
+        let change = try change(arguments.operands, LimitOptions(arguments).json)
         return try await Database.use(arguments) { connection in
             do {
                 try connection.transaction { try make(change, $0, terminal) }
@@ -49,40 +51,62 @@ enum QueueVerb: Verb {
         }
     }
 
-    private static func change(_ words: [String]) throws -> Change {
+    private static func change(_ words: [String], _ limits: JSONText?) throws -> Change {
         let action = words.first ?? ""
         guard ["pause", "resume", "limit"].contains(action) else {
             throw UsageError("queue takes pause, resume or limit, not \"\(action)\"")
         }
-        guard words.count == (action == "limit" ? 3 : 2) else {
+        guard words.count == 2 || (action == "limit" && words.count == 3) else {
             throw UsageError("write queue \(action) NAME\(action == "limit" ? " N" : "")")
         }
         let name = words[1]
         switch action {
+        case "limit":
+            return try limit(name, words.dropFirst(2).first, limits)
+        case _ where limits != nil:
+            throw UsageError("queue \(action) takes no limits: write queue limit NAME")
         case "pause":
             return Change(
                 call: "bulkhead.pause_queue(\(name))",
                 queue: name,
                 note: "queue \(name) is paused; what runs goes on to its end"
             )
-        case "resume":
+        default:
             return Change(
                 call: "bulkhead.resume_queue(\(name))",
                 queue: name,
                 note: "queue \(name) is open"
             )
-        default:
-            let limit = try limit(words[2])
-            return Change(
-                call: "bulkhead.limit_queue(\(name), \(limit))",
-                queue: name,
-                note: limit.map { "queue \(name) runs at most \($0) jobs at once" }
-                    ?? "queue \(name) has no limit"
-            )
         }
     }
 
-    private static func limit(_ word: String) throws -> Int32? {
+    private static func limit(_ name: String, _ word: String?, _ limits: JSONText?) throws -> Change
+    {
+        var calls: [SQL] = []
+        var notes: [String] = []
+        if let word {
+            let number = try number(word)
+            calls.append("bulkhead.limit_queue(\(name), \(number))")
+            notes.append(
+                number.map { "queue \(name) runs at most \($0) jobs at once" }
+                    ?? "queue \(name) has no limit"
+            )
+        }
+        if let limits {
+            calls.append("bulkhead.limit_queue_jobs(\(name), \(limits))")
+            notes.append("the jobs of queue \(name) heed its new limits, or will in a moment")
+        }
+        guard let first = calls.first else {
+            throw UsageError("write queue limit NAME N, or an option that says what to change")
+        }
+        return Change(
+            call: calls.dropFirst().reduce(first) { "\($0), \($1)" },
+            queue: name,
+            note: notes.joined(separator: "\n")
+        )
+    }
+
+    private static func number(_ word: String) throws -> Int32? {
         if word == "none" { return nil }
         guard let limit = Int32(word), limit > 0 else {
             throw UsageError("the limit is a number from 1 up, or none, not \(word)")

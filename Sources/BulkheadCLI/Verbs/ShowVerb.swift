@@ -45,14 +45,16 @@ enum ShowVerb: Verb {
                 """
                 select args::text, queue, priority, attempt || ' of ' || max_attempts, host, batches, enqueued_by,
                     date_trunc('second', created_at)::text, date_trunc('second', started_at)::text,
-                    date_trunc('second', finished_at)::text, date_trunc('second', run_at)::text, tags::text, unique_key
-                from bulkhead.job where id = \(job.id)
+                    date_trunc('second', finished_at)::text, date_trunc('second', run_at)::text, tags::text, unique_key,
+                    (select string_agg(key || ' ' || value, ', ' order by key) from jsonb_each_text(limits)),
+                    array_to_string(unheeded, '; ')
+                from bulkhead.job_status where id = \(job.id)
                 """
             )
             guard !row.isEmpty else { throw UnknownJob(id: job.id) }
             let names = [
                 "args", "queue", "priority", "attempt", "host", "batches", "enqueued by", "created",
-                "started", "finished", "due", "tags", "unique key",
+                "started", "finished", "due", "tags", "unique key", "limits", "not heeded",
             ]
             for (column, name) in names.enumerated() {
                 guard let value = try row.value(0, column, as: String.self) else { continue }
@@ -72,6 +74,7 @@ enum ShowVerb: Verb {
         if let percent = job.percent { parts.append("\(percent)%") }
         if let rate = job.rate { parts.append("\(grouped(Int64(rate))) rows/s") }
         if let left = job.secondsLeft { parts.append("\(Duration.seconds(left).shown) left") }
+        if let waiting = job.waiting { parts.append(waiting) }
         return parts.joined(separator: ", ")
     }
 

@@ -155,7 +155,8 @@ create function bulkhead.purge(
     unique_key text default null,
     tags text[] default null,
     host text default null,
-    notify boolean default true
+    notify boolean default true,
+    limits jsonb default null
 ) returns bigint
 language plpgsql as $$
 declare
@@ -168,7 +169,7 @@ begin
         perform bulkhead.check_condition(resolved, condition);
     end if;
     return bulkhead.enqueue(
-        'purge', args, queue, priority, run_at, run_in, max_attempts, unique_key, tags, host, notify);
+        'purge', args, queue, priority, run_at, run_in, max_attempts, unique_key, tags, host, notify, limits);
 end $$;
 comment on function bulkhead.purge is
     'Enqueues a purge of the rows of a table that a condition or their age picks, and returns the job''s id';
@@ -184,7 +185,8 @@ create function bulkhead.restore(
     unique_key text default null,
     tags text[] default null,
     host text default null,
-    notify boolean default true
+    notify boolean default true,
+    limits jsonb default null
 ) returns bigint
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_variable
@@ -207,7 +209,7 @@ begin
         max_attempts, unique_key, tags,
         -- Files are where they were written.
         coalesce((select b.host from bulkhead.archive_block b where b.job = id and b.file is not null limit 1), host),
-        notify);
+        notify, limits);
 end $$;
 comment on function bulkhead.restore is
     'Enqueues the return of all that a purge archived, and returns the new job''s id';
