@@ -22,6 +22,10 @@ struct DryRunReport: Decodable {
         let status = try JobStatus.find(job, connection)
         // A job that failed before its first row has none.
         guard let result = status.result else { return }
+        if status.kind == "purge" {
+            try JSONText(result).decode(PurgePreviewReport.self).print(terminal)
+            return
+        }
         let report: DryRunReport = try JSONText(result).decode()
         for mapping in report.mapping ?? [] {
             try terminal.result("\(mapping.file):")

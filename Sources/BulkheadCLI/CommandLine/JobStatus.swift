@@ -64,14 +64,17 @@ struct JobStatus {
     /// The figures of the result that are not zero, and the time that it took.
     var summary: String {
         var parts = figures.filter { $0.count > 0 }.map { "\(grouped($0.count)) \($0.name)" }
+        if let firstLeft { parts.append("the first that was left is \(firstLeft)") }
         if let seconds { parts.append(Duration.seconds(seconds).shown) }
         return parts.joined(separator: ", ")
     }
 
-    /// The figures of an import's result; a handler's own may be anything.
+    /// The figures of a built-in kind's result; a handler's own may be anything.
     private var figures: [(name: String, count: Int64)] {
         struct Figures: Decodable {
             let read, inserted, updated, unchanged, skipped, rejected: Int64?
+            let deleted, cascaded, archived, restored, blocked, left: Int64?
+            let dropped_partitions: Int64?
         }
         guard let result else { return [] }
         do {
@@ -80,9 +83,26 @@ struct JobStatus {
                 ("read", figures.read), ("inserted", figures.inserted),
                 ("updated", figures.updated), ("unchanged", figures.unchanged),
                 ("skipped", figures.skipped), ("rejected", figures.rejected),
+                ("deleted", figures.deleted), ("restored", figures.restored),
+                ("cascaded", figures.cascaded), ("archived", figures.archived),
+                ("partitions dropped", figures.dropped_partitions),
+                ("blocked by references", figures.blocked), ("left", figures.left),
             ].compactMap { name, count in count.map { (name, $0) } }
         } catch {
             return []
+        }
+    }
+
+    /// The first row that a purge left, if it left any.
+    private var firstLeft: String? {
+        struct Left: Decodable {
+            let first_left: String?
+        }
+        guard let result else { return nil }
+        do {
+            return try JSONText(result).decode(Left.self).first_left
+        } catch {
+            return nil
         }
     }
 

@@ -17,7 +17,7 @@ struct ArchiveTable {
     ) throws {
         let parts = try connection.query(
             """
-            select pg_catalog.format('%I.%I', n[1], pg_catalog.left(concat_ws('_', n[2], \(suffix)), 63))
+            select pg_catalog.format('%I.%I', n[1], pg_catalog.left(concat_ws('_', n[2], \(suffix)::text), 63))
             from pg_catalog.parse_ident(\(name)) as n
             """
         )

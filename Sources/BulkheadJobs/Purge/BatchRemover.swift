@@ -6,27 +6,30 @@ struct BatchRemover {
     let removal: Removal
     let graph: ReferenceGraph
     let experience: PurgeExperience
+    let cascades: Cascades
     /// Archives what goes with the rows in other tables; nil where nothing does, or nobody asks.
     let cascade: CascadeRemover?
     let connection: Connection
 
     /// Deletes the rows of the next stretch of ground.
-    func remove() throws -> RemovalOutcome {
-        guard graph.mayBlock else { return try run(removal) }
+    ///
+    /// - Returns: What came of it, and the batch as it was in the end.
+    func remove() throws -> (RemovalOutcome, Removal) {
+        guard graph.mayBlock else { return (try run(removal), removal) }
         if !experience.expectsReferences {
-            if let outcome = try unlessReferenced(removal) { return outcome }
+            if let outcome = try unlessReferenced(removal) { return (outcome, removal) }
             experience.expectsReferences = true
         }
         var careful = removal
         careful.isBlocked = graph.isBlocked(removal.ground.alias)
         while true {
-            if let outcome = try unlessReferenced(careful) { return outcome }
+            if let outcome = try unlessReferenced(careful) { return (outcome, careful) }
             // What keeps a row is not always to be seen: then halving finds it.
             guard careful.size.rows > 1 else {
                 careful.deletes = false
                 var outcome = try run(careful)
                 outcome.blocked = outcome.picked
-                return outcome
+                return (outcome, careful)
             }
             careful.size.rows /= 2
         }
@@ -47,6 +50,7 @@ struct BatchRemover {
     }
 
     private func run(_ removal: Removal) throws -> RemovalOutcome {
+        try cascades.begin(connection)
         if let cascade, removal.deletes { return try cascade.remove(removal, connection) }
         if case .file(let file) = removal.archive {
             try file.begin()

@@ -3,44 +3,48 @@ internal import Postgres
 
 /// What a batch's deletes do to other tables by their foreign keys, as the server's own count of the rows that
 /// this transaction has touched tells it.
-struct Cascades {
-    private let tables: [Counted]
+final class Cascades {
+    private let references: [Reference]
+    private var before: [Count] = []
 
-    private struct Counted {
-        let reference: Reference
+    private struct Count {
         let deleted: Int64
         let updated: Int64
+        let isReliable: Bool
     }
 
-    /// Takes the count before the batch.
-    init(_ graph: ReferenceGraph, _ connection: Connection) throws {
-        tables = try graph.touched.map { reference in
-            let count = try Self.count(reference, connection)
-            return Counted(reference: reference, deleted: count.deleted, updated: count.updated)
-        }
+    init(_ graph: ReferenceGraph) {
+        references = graph.touched
+    }
+
+    /// Takes the count before a try: it goes on counting what was rolled back.
+    func begin(_ connection: Connection) throws {
+        before = try references.map { try count($0, connection) }
     }
 
     /// Tells the readers of tables in which nobody records what happened to read again.
     ///
-    /// - Returns: How many rows of other tables were deleted.
-    func publish(_ batch: Batch) throws -> Int64 {
+    /// - Parameters:
+    ///   - own: How many rows the batch itself has deleted, and has recorded.
+    ///   - table: Of which table.
+    ///   - batch: Where they were deleted.
+    /// - Returns: How many rows went with them.
+    func publish(own: Int64, of table: Int64, _ batch: Batch) throws -> Int64 {
         var cascaded: Int64 = 0
-        for table in tables {
-            let now = try Self.count(table.reference, batch.connection)
-            cascaded += max(0, now.deleted - table.deleted)
-            if !table.reference.facts.isTracked,
-                !now.isCounted || now.deleted > table.deleted || now.updated > table.updated
-            {
-                try batch.publish(.reset, of: table.reference.facts.relation, ids: nil)
+        for (reference, before) in zip(references, before) {
+            let now = try count(reference, batch.connection)
+            // A table may refer to itself.
+            let deleted = now.deleted - before.deleted - (reference.childOID == table ? own : 0)
+            cascaded += deleted
+            let isTouched = deleted > 0 || now.updated > before.updated
+            if !reference.facts.isTracked, isTouched || !now.isReliable {
+                try batch.publish(.reset, of: reference.facts.relation, ids: nil)
             }
         }
         return cascaded
     }
 
-    private static func count(
-        _ reference: Reference,
-        _ connection: Connection
-    ) throws -> (deleted: Int64, updated: Int64, isCounted: Bool) {
+    private func count(_ reference: Reference, _ connection: Connection) throws -> Count {
         let row = try connection.query(
             """
             select coalesce(sum(pg_catalog.pg_stat_get_xact_tuples_deleted(m.oid)), 0)::bigint,
@@ -49,6 +53,10 @@ struct Cascades {
             from pg_catalog.unnest(\(unsafe: PurgeTable.members("\(reference.childOID)::oid"))) as m (oid)
             """
         )
-        return (try row.required(0, 0), try row.required(0, 1), try row.required(0, 2))
+        return Count(
+            deleted: try row.required(0, 0),
+            updated: try row.required(0, 1),
+            isReliable: try row.required(0, 2)
+        )
     }
 }

@@ -71,6 +71,7 @@ struct PurgeCondition {
         _ table: PurgeTable,
         _ connection: Connection
     ) throws -> String {
+        try requireTemporary(connection)
         let path = (arguments.searchPath ?? []).map { quoted(identifier: $0) }
         try connection.query(
             "select pg_catalog.set_config('search_path', \((path + ["pg_temp"]).joined(separator: ", ")), true)"
@@ -101,6 +102,23 @@ struct PurgeCondition {
         try refuseVolatile(table, connection)
         let text = try deparsed(connection)
         return try FrozenClock(connection).freeze(text)
+    }
+
+    private static func requireTemporary(_ connection: Connection) throws {
+        let row = try connection.query(
+            """
+            select pg_catalog.has_database_privilege(pg_catalog.current_database(), 'TEMPORARY'),
+                pg_catalog.quote_ident(pg_catalog.current_database()), pg_catalog.quote_ident(current_user)
+            """
+        )
+        guard try !row.required(0, 0, as: Bool.self) else { return }
+        let database: String = try row.required(0, 1)
+        let role: String = try row.required(0, 2)
+        throw JobFailure(
+            "a condition is looked at as a temporary view, which this role may not make: "
+                + "grant temporary on database \(database) to \(role)",
+            sqlstate: SQLState.insufficientPrivilege.rawValue
+        )
     }
 
     private static func deparsed(_ connection: Connection) throws -> String {

@@ -172,9 +172,7 @@ final class PurgeRun {
 
     private func finish(_ table: PurgeTable) async throws {
         if arguments.vacuum == true {
-            try await context.read { connection in
-                try connection.query(SQL(unsafe: "vacuum (analyze) \(table.name)"))
-            }
+            try await context.read { try DeadRows.vacuum(table, $0) }
         }
         let share = try await context.read { try DeadRows.share(of: table, $0) }
         var progress = try progress()

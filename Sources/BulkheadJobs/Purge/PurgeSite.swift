@@ -55,11 +55,12 @@ struct PurgeSite {
         _ progress: PurgeProgress,
         _ batch: Batch
     ) throws -> PurgeProgress {
-        let cascades = try Cascades(graph, batch.connection)
-        let outcome = try BatchRemover(
+        let cascades = Cascades(graph)
+        let (outcome, done) = try BatchRemover(
             removal: removal,
             graph: graph,
             experience: experience,
+            cascades: cascades,
             cascade: cascade,
             connection: batch.connection
         ).remove()
@@ -69,7 +70,11 @@ struct PurgeSite {
             next.report.cascaded += cascade.cascaded
             next.report.archived = (next.report.archived ?? 0) + cascade.archived
         } else {
-            next.report.cascaded += try cascades.publish(batch)
+            next.report.cascaded += try cascades.publish(
+                own: Int64(outcome.deleted),
+                of: table.oid,
+                batch
+            )
             if let target = removal.archive, let archive {
                 let archived = try archive.record(
                     Int64(outcome.deleted),
@@ -87,7 +92,7 @@ struct PurgeSite {
         if let left = outcome.left, progress.checkpoint.leftInPass.first == nil {
             name = try removal.ground.name(of: left, removal.position.way, batch.connection)
         }
-        next.apply(outcome, of: removal, leftName: name)
+        next.apply(outcome, of: done, leftName: name)
         return next
     }
 }

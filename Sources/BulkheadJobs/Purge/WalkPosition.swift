@@ -23,3 +23,14 @@ struct WalkPosition: Codable, Equatable {
         case key([String])
     }
 }
+
+extension WalkPosition.Way {
+    /// The way in words.
+    var words: String {
+        switch self {
+        case .pages(let end): "by ranges of ctid, \(end) pages"
+        case .index(let column, _, let end): "by the index on \(column), up to \(end)"
+        case .key(let end): "by the primary key, up to \(end.joined(separator: ", "))"
+        }
+    }
+}
