@@ -1,0 +1,92 @@
+internal import Postgres
+
+/// Brings rows up to date with some ids of the feed, inside a transaction that sees one moment.
+struct Reread<Row: Sendable & Equatable> {
+    let connection: FeedConnection
+    let query: LiveQuery<Row>
+    let table: LiveTable
+    let feedTable: FeedTable
+    let key: FeedTable.Key
+
+    /// What the ids are now.
+    private struct Answer {
+        var asked: Set<String> = []
+        var found: [(id: String, row: Row)] = []
+    }
+
+    /// The rows as they are now, and where each was before.
+    ///
+    /// Nil when the server tells another order of the rows that nobody is said to have changed, or lacks one:
+    /// someone has changed them unheard.
+    func callAsFunction(
+        _ ids: Set<String>,
+        in held: LiveRows<Row>
+    ) async throws -> (rows: LiveRows<Row>, origins: [Int?])? {
+        let answer = try await read(ids)
+        var kept: [Int] = []
+        kept.reserveCapacity(held.ids.count)
+        var (places, gaps): ([String: Int], [String: Int]) = ([:], [:])
+        for (place, id) in held.ids.enumerated() {
+            guard answer.asked.contains(id) else {
+                kept.append(place)
+                continue
+            }
+            places[id] = place
+            gaps[id] = kept.count
+        }
+        var placement = Placement(
+            among: kept.count,
+            guesses: answer.found.map { gaps[$0.id] }
+        )
+        while !placement.isDone {
+            let order = try await order(placement.question()) { member in
+                switch member {
+                case .known(let place): held.ids[kept[place]]
+                case .new(let row): answer.found[row].id
+                }
+            }
+            guard let order, placement.learn(order) else { return nil }
+        }
+        let arrivals = (placement.order ?? []).map { row in
+            (gap: placement.gap(row), id: answer.found[row].id, row: answer.found[row].row)
+        }
+        return held.replacing(keeping: kept, with: arrivals, origins: places)
+    }
+
+    private func read(_ ids: Set<String>) async throws -> Answer {
+        let rows = try await connection.query(
+            table.some(of: feedTable, key, ids: Self.array(ids)),
+            within: query.readingPatience
+        )
+        let (wasFound, id) = (rows.columnCount - 2, rows.columnCount - 1)
+        var answer = Answer()
+        for row in 0..<rows.count {
+            // No row has a key of NULL.
+            guard let id: String = try rows.value(row, id) else { continue }
+            answer.asked.insert(id)
+            if try rows.value(row, wasFound, as: Bool.self) == true {
+                answer.found.append((id, try query.decode(rows, row)))
+            }
+        }
+        return answer
+    }
+
+    /// Lets the server put rows in order; nil when it does not find all of them.
+    private func order(
+        _ members: [Placement.Member],
+        id: (Placement.Member) -> String
+    ) async throws -> [Placement.Member]? {
+        var byID: [String: Placement.Member] = [:]
+        for member in members { byID[id(member)] = member }
+        let rows = try await connection.query(
+            table.order(of: feedTable, key, ids: Self.array(byID.keys)),
+            within: query.readingPatience
+        )
+        let order = try (0..<rows.count).compactMap { byID[try rows.required($0, 0)] }
+        return order.count == members.count ? order : nil
+    }
+
+    private static func array(_ ids: some Sequence<String>) -> JSONText {
+        JSONText("[" + ids.joined(separator: ",") + "]")
+    }
+}
