@@ -77,9 +77,17 @@ final class FeedConnection {
     }
 
     /// Opens a transaction in which everything is seen as it was at one moment.
-    func beginSnapshot() async throws {
+    ///
+    /// The tables are locked before that moment: a TRUNCATE behind it would empty them for readers of an older
+    /// moment too, as would an ALTER TABLE that rewrites them.
+    func beginSnapshot(locking tables: [String], within limit: Duration) async throws {
         _ = try await query("begin isolation level repeatable read, read only, not deferrable")
             .count
+        if !tables.isEmpty {
+            let names = tables.joined(separator: ", ")
+            _ = try await query("lock table \(unsafe: names) in access share mode", within: limit)
+                .count
+        }
         _ = try await query(sessionSettings.statement).count
     }
 

@@ -23,16 +23,13 @@ struct LiveRows<Row: Sendable & Equatable>: Sendable {
         return ids.map { places[$0] }
     }
 
-    /// The rows with some of them taken out, and others put in at their places.
+    /// The kept ones of the rows, with others put in among them, and where each was before.
     ///
-    /// - Parameters:
-    ///   - kept: The places of those that stay.
-    ///   - arrivals: The others, ascending by the number of kept rows before them.
-    /// - Returns: The rows, and where each was before.
-    func replacing(
-        keeping kept: [Int],
+    /// The others ascend by their gap, the number of kept rows before them.
+    func keeping(
+        _ kept: [Int],
         with arrivals: [(gap: Int, id: String, row: Row)],
-        origins places: [String: Int]
+        from places: [String: Int]
     ) -> (rows: LiveRows, origins: [Int?]) {
         var result = LiveRows()
         result.ids.reserveCapacity(kept.count + arrivals.count)

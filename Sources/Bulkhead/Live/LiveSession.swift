@@ -66,12 +66,22 @@ actor LiveSession<Row: Sendable & Equatable> {
     private func look() async throws -> LiveSnapshot<Row>? {
         try await connection.connect()
         defer { lastLook = .now }
-        guard let held else { return try await inSnapshot { try await self.readAll() } }
-        do {
-            return try await inSnapshot { try await self.readChanged(held) }
-        } catch let error as PostgresError where asksForAll(error) {
-            return try await inSnapshot { try await self.readAll() }
+        var tables: [FeedTable] = []
+        for name in query.source.tables {
+            tables.append(try FeedTable(try await connection.query(FeedTable.question(name))))
         }
+        if held == nil { noteUntracked(tables) }
+        // After an ALTER TABLE the ids may be other columns', after a renaming another table's.
+        guard let held, held.tables == tables else { return try await lookAtAll(tables) }
+        do {
+            return try await inSnapshot(of: tables) { try await self.readChanged(held) }
+        } catch let error as PostgresError where asksForAll(error) {
+            return try await lookAtAll(tables)
+        }
+    }
+
+    private func lookAtAll(_ tables: [FeedTable]) async throws -> LiveSnapshot<Row>? {
+        try await inSnapshot(of: tables) { try await self.readAll(tables) }
     }
 
     /// The feed does not say what has changed, or names ids that are none of this table's.
@@ -81,10 +91,14 @@ actor LiveSession<Row: Sendable & Equatable> {
 
     /// Runs the closure in a transaction that sees one moment, and keeps what it found.
     private func inSnapshot(
+        of tables: [FeedTable],
         _ find: () async throws -> (Held, LiveSnapshot<Row>?)
     ) async throws -> LiveSnapshot<Row>? {
-        try await connection.beginSnapshot()
         do {
+            try await connection.beginSnapshot(
+                locking: tables.map(\.name),
+                within: query.readingPatience
+            )
             let (found, snapshot) = try await find()
             try await connection.endSnapshot()
             held = found
@@ -97,16 +111,11 @@ actor LiveSession<Row: Sendable & Equatable> {
 
     // MARK: Reading all
 
-    private func readAll() async throws -> (Held, LiveSnapshot<Row>?) {
+    private func readAll(_ tables: [FeedTable]) async throws -> (Held, LiveSnapshot<Row>?) {
         let token = try await connection.presentToken()
-        var tables: [FeedTable] = []
-        for name in query.source.tables {
-            tables.append(try FeedTable(try await connection.query(FeedTable.question(name))))
-        }
         let start = ContinuousClock.now
         let rows = try await whole(of: tables)
         let new = Held(token: token, rows: rows, tables: tables, cost: .now - start)
-        if held == nil { noteUntracked(tables) }
         let old = held?.rows ?? LiveRows()
         return (new, rows.snapshot(after: old, origins: rows.origins(in: old)))
     }
@@ -163,12 +172,12 @@ actor LiveSession<Row: Sendable & Equatable> {
             page: query.page,
             most: mostIDs(held)
         )
-        guard let ids = window.ids else { return try await readAll() }
+        guard let ids = window.ids else { return try await readAll(held.tables) }
         var new = held
         new.token = window.end
         guard !ids.isEmpty else { return (new, nil) }
         guard let reread = reread(held), let changed = try await reread(ids, in: held.rows) else {
-            return try await readAll()
+            return try await readAll(held.tables)
         }
         new.rows = changed.rows
         return (new, changed.rows.snapshot(after: held.rows, origins: changed.origins))

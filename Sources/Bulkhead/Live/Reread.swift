@@ -50,7 +50,7 @@ struct Reread<Row: Sendable & Equatable> {
         let arrivals = (placement.order ?? []).map { row in
             (gap: placement.gap(row), id: answer.found[row].id, row: answer.found[row].row)
         }
-        return held.replacing(keeping: kept, with: arrivals, origins: places)
+        return held.keeping(kept, with: arrivals, from: places)
     }
 
     private func read(_ ids: Set<String>) async throws -> Answer {
