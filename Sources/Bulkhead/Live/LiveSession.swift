@@ -121,37 +121,13 @@ actor LiveSession<Row: Sendable & Equatable> {
     }
 
     private func whole(of tables: [FeedTable]) async throws -> LiveRows<Row> {
-        let answer = try await connection.query(
+        var answer = try await connection.query(
             query.source.whole(of: tables),
             within: query.readingPatience
         )
-        let column = try query.source.keyColumn(of: answer, tables)
-        var rows = LiveRows<Row>()
-        var seen: [String: Int] = [:]
-        for row in 0..<answer.count {
-            var id = try column.map { try answer.required(row, $0) } ?? text(of: answer, row)
-            let repetition = seen[id, default: 0]
-            seen[id] = repetition + 1
-            if repetition > 0 {
-                guard column == nil else {
-                    throw LiveQueryError(
-                        "two rows of the result have the key \(id), which must tell them apart"
-                    )
-                }
-                id += "\u{1E}\(repetition)"
-            }
-            rows.append(id, try query.decode(answer, row))
-        }
-        return rows
-    }
-
-    /// All of a row, where no key tells it from others.
-    private func text(of rows: borrowing Rows, _ row: Int) throws -> String {
-        var text = ""
-        for column in 0..<rows.columnCount {
-            text += try rows.value(row, column, as: String.self).map { "\u{1F}" + $0 } ?? "\u{1D}"
-        }
-        return text
+        let ids = try query.source.takeIDs(from: &answer, tables)
+        let rows = try (0..<answer.count).map { try query.decode(answer, $0) }
+        return LiveRows(ids: ids, rows: rows)
     }
 
     private func noteUntracked(_ tables: [FeedTable]) {

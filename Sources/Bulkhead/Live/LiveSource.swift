@@ -24,8 +24,22 @@ enum LiveSource: Sendable {
         }
     }
 
+    /// What tells each row from the others; what was added to the query for that is hidden from here on.
+    func takeIDs(from rows: inout Rows, _ tables: [FeedTable]) throws -> [String] {
+        guard let column = try keyColumn(of: rows, tables) else { return try texts(of: rows) }
+        let ids = try (0..<rows.count).map { try rows.required($0, column, as: String.self) }
+        if case .table = self { rows.hideLastColumns(1) }
+        var seen: Set<String> = []
+        for id in ids where !seen.insert(id).inserted {
+            throw LiveQueryError(
+                "two rows of the result have the key \(id), which must tell them apart"
+            )
+        }
+        return ids
+    }
+
     /// The column that tells the rows apart; nil when only their whole text does.
-    func keyColumn(of rows: borrowing Rows, _ tables: [FeedTable]) throws -> Int? {
+    private func keyColumn(of rows: borrowing Rows, _ tables: [FeedTable]) throws -> Int? {
         switch self {
         case .table: return tables[0].key.map { _ in rows.columnCount - 1 }
         case .statement(_, _, nil): return nil
@@ -35,5 +49,21 @@ enum LiveSource: Sendable {
             }
             throw LiveQueryError("the statement has no column \(key), which was named as its key")
         }
+    }
+
+    /// The whole text of each row; of equal rows with a number.
+    private func texts(of rows: borrowing Rows) throws -> [String] {
+        var repetitions: [String: Int] = [:]
+        var texts: [String] = []
+        for row in 0..<rows.count {
+            var text = ""
+            for column in 0..<rows.columnCount {
+                text += try rows.value(row, column).map { "\u{1F}" + $0 } ?? "\u{1D}"
+            }
+            let repetition = repetitions[text, default: 0]
+            repetitions[text] = repetition + 1
+            texts.append(repetition == 0 ? text : "\(text)\u{1E}\(repetition)")
+        }
+        return texts
     }
 }

@@ -54,20 +54,21 @@ struct Reread<Row: Sendable & Equatable> {
     }
 
     private func read(_ ids: Set<String>) async throws -> Answer {
-        let rows = try await connection.query(
+        var rows = try await connection.query(
             table.some(of: feedTable, key, ids: Self.array(ids)),
             within: query.readingPatience
         )
-        let (wasFound, id) = (rows.columnCount - 2, rows.columnCount - 1)
+        let columns = rows.columnCount - 2
         var answer = Answer()
+        var found: [(id: String, row: Int)] = []
         for row in 0..<rows.count {
             // No row has a key of NULL.
-            guard let id: String = try rows.value(row, id) else { continue }
+            guard let id: String = try rows.value(row, columns + 1) else { continue }
             answer.asked.insert(id)
-            if try rows.value(row, wasFound, as: Bool.self) == true {
-                answer.found.append((id, try query.decode(rows, row)))
-            }
+            if try rows.value(row, columns) == true { found.append((id, row)) }
         }
+        rows.hideLastColumns(2)
+        for (id, row) in found { answer.found.append((id, try query.decode(rows, row))) }
         return answer
     }
 

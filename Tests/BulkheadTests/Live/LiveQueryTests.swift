@@ -251,7 +251,7 @@ import Testing
                     database.query(of: "t", "id, unnest('{1,2}'::int[])", count: 1),
                     "must tell them apart"
                 ),
-                (database.query(of: "t", "id", count: 5), "no row 0, column 2"),
+                (database.query(of: "t", "id", count: 5), "no row 0, column 1"),
             ] {
                 let error = await #expect(throws: (any Error).self, "\(words)") {
                     try await query.makeAsyncIterator().next()
