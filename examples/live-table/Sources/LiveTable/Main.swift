@@ -16,26 +16,49 @@ struct Main {
         case failed(any Error)
     }
 
-    static func main() async {
+    static func main() {
+        // Before there are other threads, which would be ended by it; and whoever starts the program in the
+        // background may ignore it.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGINT)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        signal(SIGINT, SIG_DFL)
+        let (events, sender) = AsyncStream.makeStream(of: Event.self)
+        // Detached, since the main thread does nothing but hear Ctrl-C.
+        Task.detached { exit(await run(events, sender)) }
+        var heard: Int32 = 0
+        sigwait(&signals, &heard)
+        sender.yield(.interrupted)
+        while true { pause() }
+    }
+
+    /// Does all there is to do; returns the exit status.
+    private static func run(
+        _ events: AsyncStream<Event>,
+        _ sender: AsyncStream<Event>.Continuation
+    ) async -> Int32 {
         do {
             let options = try Options(Array(CommandLine.arguments.dropFirst()))
-            exit(try await show(options))
+            return try await show(options, events, sender)
         } catch let error as Options.Misuse {
             complain("\(error)\n\(Options.usage)")
-            exit(2)
+            return 2
         } catch {
             complain("\(error)")
-            exit(1)
+            return 1
         }
     }
 
     /// Shows snapshots; returns the exit status.
-    private static func show(_ options: Options) async throws -> Int32 {
+    private static func show(
+        _ options: Options,
+        _ events: AsyncStream<Event>,
+        _ sender: AsyncStream<Event>.Continuation
+    ) async throws -> Int32 {
         let url = ProcessInfo.processInfo.environment["BULKHEAD_DATABASE_URL"]
         let address = try DatabaseAddress(url ?? "postgresql://")
         let query = query(options, address)
-        let (events, sender) = AsyncStream.makeStream(of: Event.self)
-        hearInterrupt(sender)
         let tasks = start(query, options, address, sender)
         defer { for task in tasks { task.cancel() } }
         var screen = Screen()
@@ -101,21 +124,6 @@ struct Main {
             )
         }
         return tasks
-    }
-
-    /// Hears Ctrl-C on a thread of its own; to be called before there are others, which would be ended by it.
-    private static func hearInterrupt(_ sender: AsyncStream<Event>.Continuation) {
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGINT)
-        pthread_sigmask(SIG_BLOCK, &signals, nil)
-        // Whoever starts it in the background may ignore them.
-        signal(SIGINT, SIG_DFL)
-        Thread.detachNewThread { [signals] in
-            var (signals, signal) = (signals, Int32(0))
-            sigwait(&signals, &signal)
-            sender.yield(.interrupted)
-        }
     }
 
     private static func waitForJob(_ id: Int64, _ address: DatabaseAddress) async throws {

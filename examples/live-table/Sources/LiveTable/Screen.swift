@@ -24,16 +24,19 @@ struct Screen {
         let isFirst = rows == nil
         let (new, other) = (Set(change.inserted), Set(change.updated + change.moved.map(\.to)))
         var size = winsize()
-        let height = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 ? Int(size.ws_row) : 24
+        _ = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size)
+        // A terminal may not know its size.
+        let height = size.ws_row > 2 ? Int(size.ws_row) - 2 : 22
+        let width = size.ws_col > 0 ? Int(size.ws_col) : 80
         var text = "\u{1B}[?25l\u{1B}[H"
-        for (place, row) in snapshot.rows.prefix(max(1, height - 2)).enumerated() {
+        for (place, row) in snapshot.rows.prefix(height).enumerated() {
             let color =
                 isFirst
                 ? ""
                 : new.contains(place) ? "\u{1B}[32m" : other.contains(place) ? "\u{1B}[33m" : ""
             // Longer lines are cut at the edge, and what was there before is wiped away.
             text +=
-                "\(color)\(row.joined(separator: "  ").prefix(max(20, Int(size.ws_col))))\u{1B}[0m\u{1B}[K\n"
+                "\(color)\(row.joined(separator: "  ").prefix(width))\u{1B}[0m\u{1B}[K\n"
         }
         let counts = "+\(change.inserted.count) -\(change.deleted.count) ~\(other.count)"
         write(text + "\u{1B}[2m\(snapshot.rows.count) rows, \(counts)\u{1B}[0m\u{1B}[K\u{1B}[J\n")
