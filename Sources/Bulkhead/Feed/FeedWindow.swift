@@ -3,7 +3,7 @@ internal import Postgres
 /// What the feed says of some tables between a place and a moment.
 struct FeedWindow: Sendable {
     /// The keys of the rows that changed, as JSON; nil when all rows may have, or too many did.
-    let ids: Set<String>?
+    let ids: Set<RowID>?
     /// The place at that moment.
     let end: String
 }
@@ -17,7 +17,7 @@ extension FeedConnection {
         most: Int
     ) async throws -> FeedWindow {
         let end = try await presentToken()
-        var ids: Set<String> = []
+        var ids: Set<RowID> = []
         var place = start
         while place != end {
             // No line end stands in JSON text that the server writes.
@@ -35,7 +35,7 @@ extension FeedConnection {
                     return FeedWindow(ids: nil, end: end)
                 }
                 let lines = try rows.value(row, 2, as: String.self) ?? ""
-                ids.formUnion(lines.split(separator: "\n").map(String.init))
+                ids.formUnion(lines.split(separator: "\n").map { RowID(String($0)) })
             }
             if ids.count > most { return FeedWindow(ids: nil, end: end) }
         }

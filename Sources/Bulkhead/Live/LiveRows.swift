@@ -1,9 +1,9 @@
 /// The rows of a query's result, in order, each with what tells it from the others.
 struct LiveRows<Row: Sendable & Equatable>: Sendable {
-    var ids: [String] = []
+    var ids: [RowID] = []
     var rows: [Row] = []
 
-    mutating func append(_ id: String, _ row: Row) {
+    mutating func append(_ id: RowID, _ row: Row) {
         ids.append(id)
         rows.append(row)
     }
@@ -18,7 +18,7 @@ struct LiveRows<Row: Sendable & Equatable>: Sendable {
 
     /// Where each row was in others.
     func origins(in old: LiveRows) -> [Int?] {
-        var places: [String: Int] = [:]
+        var places: [RowID: Int] = [:]
         for (place, id) in old.ids.enumerated() { places[id] = place }
         return ids.map { places[$0] }
     }
@@ -28,8 +28,8 @@ struct LiveRows<Row: Sendable & Equatable>: Sendable {
     /// The others ascend by their gap, the number of kept rows before them.
     func keeping(
         _ kept: [Int],
-        with arrivals: [(gap: Int, id: String, row: Row)],
-        from places: [String: Int]
+        with arrivals: [(gap: Int, id: RowID, row: Row)],
+        from places: [RowID: Int]
     ) -> (rows: LiveRows, origins: [Int?]) {
         var result = LiveRows()
         result.ids.reserveCapacity(kept.count + arrivals.count)

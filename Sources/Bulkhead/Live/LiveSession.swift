@@ -166,10 +166,11 @@ actor LiveSession<Row: Sendable & Equatable> {
         else { return nil }
         return Reread(
             connection: connection,
-            query: query,
             table: table,
             feedTable: feedTable,
-            key: key
+            key: key,
+            decode: query.decode,
+            patience: query.readingPatience
         )
     }
 

@@ -25,11 +25,11 @@ enum LiveSource: Sendable {
     }
 
     /// What tells each row from the others; what was added to the query for that is hidden from here on.
-    func takeIDs(from rows: inout Rows, _ tables: [FeedTable]) throws -> [String] {
+    func takeIDs(from rows: inout Rows, _ tables: [FeedTable]) throws -> [RowID] {
         guard let column = try keyColumn(of: rows, tables) else { return try texts(of: rows) }
-        let ids = try (0..<rows.count).map { try rows.required($0, column, as: String.self) }
+        let ids = try (0..<rows.count).map { RowID(try rows.required($0, column)) }
         if case .table = self { rows.hideLastColumns(1) }
-        var seen: Set<String> = []
+        var seen: Set<RowID> = []
         for id in ids where !seen.insert(id).inserted {
             throw LiveQueryError(
                 "two rows of the result have the key \(id), which must tell them apart"
@@ -52,17 +52,17 @@ enum LiveSource: Sendable {
     }
 
     /// The whole text of each row; of equal rows with a number.
-    private func texts(of rows: borrowing Rows) throws -> [String] {
-        var repetitions: [String: Int] = [:]
-        var texts: [String] = []
+    private func texts(of rows: borrowing Rows) throws -> [RowID] {
+        var repetitions: [RowID: Int] = [:]
+        var texts: [RowID] = []
         for row in 0..<rows.count {
             var text = ""
             for column in 0..<rows.columnCount {
                 text += try rows.value(row, column).map { "\u{1F}" + $0 } ?? "\u{1D}"
             }
-            let repetition = repetitions[text, default: 0]
-            repetitions[text] = repetition + 1
-            texts.append(repetition == 0 ? text : "\(text)\u{1E}\(repetition)")
+            let repetition = repetitions[RowID(text), default: 0]
+            repetitions[RowID(text)] = repetition + 1
+            texts.append(RowID(repetition == 0 ? text : "\(text)\u{1E}\(repetition)"))
         }
         return texts
     }

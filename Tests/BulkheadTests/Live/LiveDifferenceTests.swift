@@ -6,7 +6,7 @@ import Testing
 @Suite struct LiveDifferenceTests {
     private func rows(_ numbers: [Int]) -> LiveRows<Line> {
         var rows = LiveRows<Line>()
-        for number in numbers { rows.append("\(number / 10)", Line("\(number)")) }
+        for number in numbers { rows.append(RowID("\(number / 10)"), Line("\(number)")) }
         return rows
     }
 

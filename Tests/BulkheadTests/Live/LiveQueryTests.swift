@@ -207,6 +207,26 @@ import Testing
         }
     }
 
+    /// To Swift's strings two spellings of a letter are one; to the database they are two keys.
+    @Test func keysAreToldApartAsTheDatabaseDoes() async throws {
+        try await TestDatabase.with { database in
+            try await database.run(
+                """
+                create table t (id text primary key, n int); select bulkhead.track('t');
+                insert into t values (U&'\\00E4', 1), (U&'a\\0308', 2), ('b', 3)
+                """
+            )
+            for order in ["n", nil] as [SQL?] {
+                var follower = Follower(database.query(of: "t", "n", count: 1, orderBy: order))
+                #expect(Set(try await follower.next().lines) == ["1", "2", "3"])
+                try await database.change("update t set n = n + 10 where id <> 'b'")
+                #expect(Set(try await follower.next().lines) == ["11", "12", "3"])
+                try await database.change("update t set n = n - 10 where id <> 'b'")
+                try await follower.next()
+            }
+        }
+    }
+
     @Test func aPartitionedTableIsFollowed() async throws {
         try await TestDatabase.with { database in
             try await database.run(
