@@ -23,8 +23,9 @@ run: bootstrap ## watch an import survive kill -9, in a database of its own
 	swift build --product bulkhead
 	@scripts/run-example.sh
 
-example: bootstrap ## build and run a daemon with a handler of its own
+example: bootstrap ## build and run the examples: a handler of your own, a table that shows what changes
 	examples/own-handler/run.sh
+	examples/live-table/run.sh
 
 test: bootstrap ## run every test, against a PostgreSQL of its own
 	swift test --parallel --disable-xctest

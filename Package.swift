@@ -71,6 +71,13 @@ let package = Package(
             path: "examples/own-handler/Sources/CarrierDaemon",
             swiftSettings: settings
         ),
+        // The package examples/live-table, likewise.
+        .executableTarget(
+            name: "live-table",
+            dependencies: ["Bulkhead", "Postgres"],
+            path: "examples/live-table/Sources/LiveTable",
+            swiftSettings: settings
+        ),
         .target(
             name: "BulkheadTesting",
             dependencies: ["Bulkhead", "Postgres", "PostgresServer"],
@@ -110,6 +117,7 @@ let package = Package(
             name: "EndToEnd",
             dependencies: [
                 "BulkheadCLI", "BulkheadTesting", "Postgres", "PostgresServer", "carrier-daemon",
+                "live-table",
             ],
             swiftSettings: settings
         ),

@@ -330,6 +330,7 @@ begin
     execute format(
         'grant execute on function bulkhead.current_token, bulkhead.oldest_token, bulkhead.changes_since, '
         'bulkhead.feed_epoch, bulkhead.feed_place, bulkhead.after_xid, bulkhead.place_text, '
-        'bulkhead.expire_token, bulkhead.read_token, bulkhead.check_place to %I', role);
+        'bulkhead.expire_token, bulkhead.read_token, bulkhead.check_place, '
+        'bulkhead.feed_table, bulkhead.feed_key, bulkhead.is_built_in to %I', role);
 end $$;
 comment on function bulkhead.grant_reader is 'Lets a role read the feed';

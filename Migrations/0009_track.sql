@@ -49,6 +49,29 @@ begin
         else 'concat(''['', ' || array_to_string(parts, ', '','', ') || ', '']'')' end;
 end $$;
 
+-- What a reader needs to read rows of a table again by their ids: the table's own name beside what the feed calls
+-- it, its key as an expression over a row t that yields JSON text, and the key's columns with their types.
+create function bulkhead.feed_table(
+    relid regclass, out name text, out relation text, out key text, out columns text[], out types text[],
+    out is_tracked boolean
+)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+    select f.relation, f.key into relation, key from bulkhead.feed_key(relid) f;
+    name := (select format('%I.%I', n.nspname, c.relname)
+             from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = relid);
+    select array_agg(a.attname order by k.n), array_agg(format_type(a.atttypid, -1) order by k.n)
+    into columns, types
+    from pg_index i
+    cross join lateral unnest(i.indkey) with ordinality as k (attnum, n)
+    join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+    where i.indrelid = coalesce(pg_partition_root(relid), relid) and i.indisprimary
+      and k.n <= i.indnkeyatts;
+    is_tracked := exists (
+        select from pg_trigger t
+        where t.tgrelid = relid and t.tgfoid = 'bulkhead.record_change()'::regprocedure);
+end $$;
+
 -- What the triggers do. It writes with the rights of its owner, so that whoever may change the table needs none
 -- on the feed; so all that it runs is named from pg_catalog. Values are written in one form, whatever the
 -- session's settings are. Rows are compared by their bytes: some types have no equality, and those that

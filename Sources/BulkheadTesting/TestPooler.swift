@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Postgres
 internal import PostgresServer
 
 /// A PgBouncer in front of a test's database, where the Debian package is installed.
@@ -51,11 +52,22 @@ package final class TestPooler: Sendable {
         process.standardOutput = FileHandle.nullDevice
         try process.run()
         let deadline = ContinuousClock.now + .seconds(20)
-        while !files.fileExists(atPath: "\(directory)/.s.PGSQL.6432") {
+        // The socket's file is there before anyone listens on it.
+        while try !isListening(try DatabaseAddress(url(database))) {
             guard .now < deadline, process.isRunning else {
                 throw TimedOut(what: "pgbouncer does not start")
             }
             try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    private func isListening(_ address: DatabaseAddress) throws -> Bool {
+        do {
+            let settings = SessionSettings(applicationName: "bulkhead test", isLocal: true)
+            _ = try Connection(address, settings: settings)
+            return true
+        } catch  where error.kind == .unavailable {
+            return false
         }
     }
 

@@ -3,6 +3,7 @@ internal import CLibPQ
 /// The rows of one result; freed when it goes out of scope.
 public struct Rows: ~Copyable {
     private let result: OpaquePointer?
+    private var hiddenColumns = 0
 
     init(_ result: OpaquePointer?) {
         self.result = result
@@ -19,7 +20,10 @@ public struct Rows: ~Copyable {
     public var isEmpty: Bool { count == 0 }
 
     /// The number of columns.
-    public var columnCount: Int { Int(PQnfields(result)) }
+    public var columnCount: Int { Int(PQnfields(result)) - hiddenColumns }
+
+    /// Hides the last columns from who reads the rows from here on.
+    package mutating func hideLastColumns(_ count: Int) { hiddenColumns += count }
 
     /// The name of a column; empty when there is no such column.
     public func columnName(_ column: Int) -> String {

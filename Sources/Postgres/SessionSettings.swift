@@ -29,7 +29,8 @@ public struct SessionSettings: Sendable {
         self.idleInTransactionTimeout = idleInTransactionTimeout
     }
 
-    var statement: SQL {
+    /// Sets them; where they are local, for the transaction that is open.
+    package var statement: SQL {
         """
         select set_config(name, value, \(isLocal)) from (values
             ('DateStyle', 'ISO, YMD'), ('IntervalStyle', 'postgres'),

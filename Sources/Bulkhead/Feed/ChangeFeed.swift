@@ -31,19 +31,10 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     public var start: Start
     /// The tables, by the names that the feed gives them; nil for all.
     public var relations: [String]?
-    /// The longest time between two looks, beside notifications.
-    public var poll: Duration = .seconds(5)
-    /// The same where no notification can come.
-    public var pollWithoutListening: Duration = .seconds(1)
-    /// How long there may be silence before the feed rings for itself, to see whether it would hear.
-    public var silence: Duration = .seconds(30)
-    /// How long an answer of the server may take before the connection counts as dead.
-    public var patience: Duration = .seconds(15)
+    /// How it looks and waits.
+    public var settings = FeedSettings()
     /// The most changes that are in memory at once.
     public var page = 500
-    /// Is told what a person should know: the server is away or back, notifications cannot come.
-    public var note: @Sendable (String) -> Void = { _ in }
-
     /// Describes a feed with the usual settings.
     public init(
         _ address: DatabaseAddress,

@@ -78,7 +78,7 @@ enum WatchVerb: Verb {
             since: start,
             of: tables.isEmpty ? nil : relations
         )
-        feed.note = { terminal.note("bulkhead: \($0)") }
+        feed.settings.note = { terminal.note("bulkhead: \($0)") }
         return feed
     }
 

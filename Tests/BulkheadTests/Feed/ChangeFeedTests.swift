@@ -18,7 +18,7 @@ import Testing
         poll: Duration = .seconds(120)
     ) -> ChangeFeed {
         var feed = ChangeFeed(database.address, since: start, of: relations)
-        feed.poll = poll
+        feed.settings.poll = poll
         return feed
     }
 
@@ -167,7 +167,7 @@ import Testing
         try await withOwnServer { server, database in
             let notes = TestSignal(of: String.self)
             var feed = feed(database, poll: .milliseconds(200))
-            feed.note = { notes.send($0) }
+            feed.settings.note = { notes.send($0) }
             let changes = feed.makeAsyncIterator()
             try await changes.connect()
             for id in 1...3 {
@@ -195,9 +195,9 @@ import Testing
             defer { proxy.close() }
             let notes = TestSignal(of: String.self)
             var feed = feed(try database.at(proxy.url(database)))
-            feed.silence = .milliseconds(100)
-            feed.patience = .milliseconds(300)
-            feed.note = { notes.send($0) }
+            feed.settings.silence = .milliseconds(100)
+            feed.settings.patience = .milliseconds(300)
+            feed.settings.note = { notes.send($0) }
             let changes = feed.makeAsyncIterator()
             try await changes.connect()
             let reading = Task { [changes] in
@@ -219,8 +219,8 @@ import Testing
             defer { proxy.close() }
             let notes = TestSignal(of: String.self)
             var feed = feed(try database.at(proxy.url(database)))
-            feed.silence = .milliseconds(10)
-            feed.note = { notes.send($0) }
+            feed.settings.silence = .milliseconds(10)
+            feed.settings.note = { notes.send($0) }
             let changes = feed.makeAsyncIterator()
             try await changes.connect()
             let reading = Task { [changes] in
@@ -263,8 +263,8 @@ import Testing
             defer { pooler.close() }
             let notes = TestSignal(of: String.self)
             var feed = feed(try database.at(pooler.url(database)))
-            feed.pollWithoutListening = .milliseconds(50)
-            feed.note = { notes.send($0) }
+            feed.settings.pollWithoutListening = .milliseconds(50)
+            feed.settings.note = { notes.send($0) }
             var changes = feed.makeAsyncIterator()
             try await changes.connect()
             for id in 1...3 {
