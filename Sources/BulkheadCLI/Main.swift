@@ -7,7 +7,8 @@ internal import Signals
 @main
 struct Main {
     static let verbs: [any Verb.Type] = [
-        SetupVerb.self, WorkerVerb.self, DevVerb.self, ImportVerb.self, PurgeVerb.self, RestoreVerb.self,
+        SetupVerb.self, WorkerVerb.self, DevVerb.self, ImportVerb.self, PurgeVerb.self,
+        RestoreVerb.self,
         EnqueueVerb.self,
         JobsVerb.self,
         ShowVerb.self, WaitVerb.self, CancelVerb.self, PauseVerb.self, ResumeVerb.self,

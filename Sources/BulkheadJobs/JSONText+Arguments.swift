@@ -6,6 +6,7 @@ extension JSONText {
     /// - Parameters:
     ///   - function: The function that enqueues such jobs, for messages.
     ///   - names: All the names that there are.
+    /// - Returns: The args as a type of their own.
     /// - Throws: `JobFailure`.
     func decodeArguments<Arguments: Decodable>(
         of function: String,
@@ -14,7 +15,9 @@ extension JSONText {
         do {
             let given = try decode([String: Ignored].self).keys
             if let unknown = given.filter({ !names.contains($0) }).min() {
-                throw JobFailure("unknown argument \(unknown): the arguments are those of \(function)")
+                throw JobFailure(
+                    "unknown argument \(unknown): the arguments are those of \(function)"
+                )
             }
             return try decode()
         } catch let error as DecodingError {

@@ -25,6 +25,7 @@ extension SQLState {
     package static let cardinalityViolation = SQLState(rawValue: "21000")
     package static let notNullViolation = SQLState(rawValue: "23502")
     package static let characterNotInRepertoire = SQLState(rawValue: "22021")
+    package static let protocolViolation = SQLState(rawValue: "08P01")
     package static let restrictViolation = SQLState(rawValue: "23001")
     package static let foreignKeyViolation = SQLState(rawValue: "23503")
     package static let uniqueViolation = SQLState(rawValue: "23505")

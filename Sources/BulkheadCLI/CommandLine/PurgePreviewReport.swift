@@ -41,7 +41,9 @@ struct PurgePreviewReport: Decodable {
             )
         }
         if let archive {
-            let others = archive.also_from.isEmpty ? "" : ", also what goes in \(archive.also_from.joined(separator: ", "))"
+            let others =
+                archive.also_from.isEmpty
+                ? "" : ", also what goes in \(archive.also_from.joined(separator: ", "))"
             try terminal.result("archive: \(archive.place)\(others)")
         }
         try terminal.result("plan:")

@@ -40,7 +40,9 @@ final class Archive {
         _ connection: Connection
     ) throws {
         if let name = arguments.archiveTable {
-            targets[source] = .table(try ArchiveTable(name, suffix: suffix, for: ground, connection))
+            targets[source] = .table(
+                try ArchiveTable(name, suffix: suffix, for: ground, connection)
+            )
         } else {
             let base = (arguments.archiveFile ?? "").dropLast(".jsonl.gz".count)
             let middle = suffix.map { ".\($0)" } ?? ""
@@ -63,16 +65,10 @@ final class Archive {
 
     /// Records what a batch has archived of one table, in its own transaction.
     ///
-    /// - Parameters:
-    ///   - rows: How many rows it was.
-    ///   - target: Where they went.
-    ///   - table: The table that a restore fills.
-    ///   - set: The columns that were set; nil for rows that are gone.
-    ///   - columns: The archived columns.
-    ///   - n: The place among the batch's blocks in which a restore takes it.
-    ///   - number: The number of the batch.
-    ///   - connection: Is in the transaction.
+    /// `table` is what a restore fills, and `n` the place among the batch's blocks in which it takes this one.
+    ///
     /// - Returns: How many rows it was.
+    /// - Throws: What the server or the disk says.
     @discardableResult
     func record(
         _ rows: Int64,

@@ -72,7 +72,11 @@ final class ArchiveFile {
     }
 
     private func write(_ bytes: UnsafeRawBufferPointer) throws {
-        checksum = crc32(checksum, bytes.assumingMemoryBound(to: UInt8.self).baseAddress, UInt32(bytes.count))
+        checksum = crc32(
+            checksum,
+            bytes.assumingMemoryBound(to: UInt8.self).baseAddress,
+            UInt32(bytes.count)
+        )
         try descriptor.write(bytes, at: blockEnd)
         blockEnd += Int64(bytes.count)
     }

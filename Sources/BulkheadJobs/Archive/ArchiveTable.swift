@@ -75,7 +75,9 @@ struct ArchiveTable {
     }
 
     /// Inserts rows that a part of the same statement returns.
-    func insertion(of columns: [ArchivedColumn], from rows: String, job: Int64, batch: Int64) -> String {
+    func insertion(of columns: [ArchivedColumn], from rows: String, job: Int64, batch: Int64)
+        -> String
+    {
         let list = columns.map(\.name).joined(separator: ", ")
         return """
             insert into \(name) (\(list), purged_by, purged_batch) overriding system value

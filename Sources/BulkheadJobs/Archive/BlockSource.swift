@@ -41,7 +41,10 @@ struct BlockSource {
         var place = range.lowerBound
         while place < range.upperBound {
             let wanted = Int(min(Int64(buffer.count), range.upperBound - place))
-            let count = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: place)
+            let count = try file.read(
+                into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]),
+                at: place
+            )
             guard count > 0 else { throw ReadError.changed(file.name) }
             try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             place += Int64(count)
@@ -63,7 +66,9 @@ private final class Inflater {
         stream.initialize(to: z_stream())
         output = .allocate(byteCount: Self.chunk, alignment: 16)
         guard bulkhead_inflate_init(stream, Self.gzipWindow) == Z_OK else {
-            throw JobFailure("the archive cannot be unpacked: no memory for it: free some, then retry")
+            throw JobFailure(
+                "the archive cannot be unpacked: no memory for it: free some, then retry"
+            )
         }
     }
 

@@ -18,7 +18,9 @@ final class Deflater {
         stream.initialize(to: z_stream())
         output = .allocate(byteCount: Self.chunk, alignment: 16)
         guard bulkhead_deflate_init(stream, Self.level, Self.gzipWindow) == Z_OK else {
-            throw JobFailure("the archive cannot be packed: no memory for it: free some, then retry")
+            throw JobFailure(
+                "the archive cannot be packed: no memory for it: free some, then retry"
+            )
         }
     }
 

@@ -4,13 +4,10 @@ internal import Postgres
 extension ArchiveFile {
     /// Runs a statement whose rows go into the file, with a JSON document behind them.
     ///
-    /// - Parameters:
-    ///   - commonTables: The statement up to its last SELECT; its part `rows` has the rows.
-    ///   - rows: The name of that part.
-    ///   - columns: What is archived of them.
-    ///   - summary: The document, as SQL.
-    ///   - connection: Is in a transaction.
+    /// `commonTables` is the statement up to its last SELECT; its part named `rows` has the rows.
+    ///
     /// - Returns: The document.
+    /// - Throws: What the server or the disk says.
     func copy(
         _ commonTables: String,
         rows: String,

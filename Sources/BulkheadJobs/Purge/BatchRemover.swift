@@ -63,7 +63,8 @@ struct BatchRemover {
             ).decode()
         }
         let statement = "\(removal.commonTables) select \(removal.summary)::text"
-        return try connection.query(SQL(unsafe: statement)).required(0, 0, as: JSONText.self).decode()
+        return try connection.query(SQL(unsafe: statement)).required(0, 0, as: JSONText.self)
+            .decode()
     }
 }
 

@@ -48,7 +48,8 @@ final class CascadeRemover {
             }
         }
         for reference in graph.all where !reference.action.keepsParent {
-            guard let child = tables[reference.childOID], child.oid != table.oid || reference.action != .cascade
+            guard let child = tables[reference.childOID],
+                child.oid != table.oid || reference.action != .cascade
             else { continue }
             let source = Archive.Source(table: child.oid, isUpdate: reference.action != .cascade)
             guard archive.target(source.table, isUpdate: source.isUpdate) == nil else { continue }
@@ -87,7 +88,12 @@ final class CascadeRemover {
             tables,
             connection
         )
-        let work = RowRemover(archive: archive, job: job, batch: removal.batch, connection: connection)
+        let work = RowRemover(
+            archive: archive,
+            job: job,
+            batch: removal.batch,
+            connection: connection
+        )
         // A restore brings back what is referred to first, and sets the columns last.
         let parts = order.flatMap { found.rows(of: $0) }
         for (n, change) in found.changes.enumerated() {

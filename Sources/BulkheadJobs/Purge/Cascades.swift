@@ -29,6 +29,7 @@ final class Cascades {
     ///   - table: Of which table.
     ///   - batch: Where they were deleted.
     /// - Returns: How many rows went with them.
+    /// - Throws: What the server says.
     func publish(own: Int64, of table: Int64, _ batch: Batch) throws -> Int64 {
         var cascaded: Int64 = 0
         for (reference, before) in zip(references, before) {

@@ -32,8 +32,11 @@ struct FoundRows {
         byGround[ground.oid] = first
         var waiting = [first]
         while let parent = waiting.popLast(), !parent.places.isEmpty {
-            for reference in graph.referring(to: parent.table.oid) where !reference.action.keepsParent {
-                guard reference.parentOID == parent.table.oid || reference.parentOID == parent.ground.oid,
+            for reference in graph.referring(to: parent.table.oid)
+            where !reference.action.keepsParent {
+                guard
+                    reference.parentOID == parent.table.oid
+                        || reference.parentOID == parent.ground.oid,
                     let child = tables[reference.childOID]
                 else { continue }
                 for rows in try Self.rows(of: child, reference, parent, connection) {

@@ -13,7 +13,9 @@ struct PartitionDrop {
     ///   drop.
     init(_ context: JobContext, _ table: PurgeTable, column: String) throws {
         guard table.facts.isPartitioned else {
-            throw JobFailure("\(table.name) has no partitions to drop: purge without drop_partitions")
+            throw JobFailure(
+                "\(table.name) has no partitions to drop: purge without drop_partitions"
+            )
         }
         guard table.facts.isOwner else {
             throw JobFailure(
@@ -101,10 +103,14 @@ struct PartitionDrop {
         try await context.batch { batch in
             var progress = try progress()
             progress.checkpoint.dropping = nil
-            guard let state = try state(partition, batch.connection) else { return try progress.stored() }
+            guard let state = try state(partition, batch.connection) else {
+                return try progress.stored()
+            }
             let members = try members(of: partition, batch.connection)
             if state.isAttached {
-                try batch.connection.run(script: "alter table \(table.name) detach partition \(state.name)")
+                try batch.connection.run(
+                    script: "alter table \(table.name) detach partition \(state.name)"
+                )
             }
             let rows: Int64 = try batch.connection.query(
                 SQL(unsafe: "select count(*) from \(state.name)")

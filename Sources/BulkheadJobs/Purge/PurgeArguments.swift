@@ -49,7 +49,8 @@ struct PurgeArguments: Decodable {
     private var wrong: String? {
         let isStructured = columnName != nil && olderThan != nil
         if [condition != nil, isStructured, allRows == true].count(where: \.self) != 1 {
-            return "a purge needs a condition, or column_name and older_than, or all_rows: one of them"
+            return
+                "a purge needs a condition, or column_name and older_than, or all_rows: one of them"
         }
         if archiveTable != nil, archiveFile != nil { return "give one archive, not two" }
         if maxRows.map({ $0 < 1 }) == true { return "max_rows must be at least 1" }

@@ -90,7 +90,11 @@ struct PurgeCondition {
                 )
             )
         } catch {
-            guard error.kind == .permanent || error.kind == .badData else { throw error }
+            // The last is what a parameter in it, for which there is no value, comes to.
+            guard
+                error.kind == .permanent || error.kind == .badData
+                    || error.state == .protocolViolation
+            else { throw error }
             throw JobFailure(
                 "the condition is not one boolean expression over \(table.name): \(error.message)",
                 sqlstate: error.state?.rawValue
@@ -133,7 +137,9 @@ struct PurgeCondition {
         let source: String = try row.required(0, 1)
         var text = whole.dropFirst(source.count).drop(while: \.isWhitespace)
         guard whole.hasPrefix(source), text.hasPrefix("WHERE "), text.last == ";" else {
-            throw JobFailure("the server wrote the condition in a way that is not understood: \(whole)")
+            throw JobFailure(
+                "the server wrote the condition in a way that is not understood: \(whole)"
+            )
         }
         text = text.dropFirst("WHERE ".count).dropLast()
         return "(\(text))"

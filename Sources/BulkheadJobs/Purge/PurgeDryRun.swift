@@ -81,7 +81,10 @@ struct PurgeDryRun {
         _ connection: Connection
     ) throws -> [String] {
         let rows = try connection.query(
-            SQL(unsafe: "explain select from \(table.name) as \(table.alias) where \(plan.condition.sql)")
+            SQL(
+                unsafe:
+                    "explain select from \(table.name) as \(table.alias) where \(plan.condition.sql)"
+            )
         )
         return try (0..<rows.count).map { try rows.required($0, 0) }
     }

@@ -116,7 +116,10 @@ extension PurgeGround {
         _ connection: Connection
     ) throws -> (name: String, type: String)? {
         let plan: JSONText = try connection.query(
-            SQL(unsafe: "explain (format json, verbose) select from \(source) as \(alias) where \(condition)")
+            SQL(
+                unsafe:
+                    "explain (format json, verbose) select from \(source) as \(alias) where \(condition)"
+            )
         ).required(0, 0)
         let index = try plan.decode([QueryPlan].self).first?.plan.index(scanning: alias)
         guard let index else { return nil }
@@ -135,7 +138,9 @@ extension PurgeGround {
         guard !row.isEmpty else { return nil }
         let name: String = try row.required(0, 0)
         // A column that is NULL has no place in the order; only a comparison keeps those out.
-        guard index.condition.contains(name), !index.condition.contains("IS NULL") else { return nil }
+        guard index.condition.contains(name), !index.condition.contains("IS NULL") else {
+            return nil
+        }
         return (name, try row.required(0, 1))
     }
 }
@@ -157,7 +162,9 @@ extension PurgeGround {
         }
         let place = "\(name) \(place.last ?? "")"
         guard let feedKey else { return place }
-        let found = try connection.query(SQL(unsafe: "select \(feedKey) from \(source) t where \(row)"))
+        let found = try connection.query(
+            SQL(unsafe: "select \(feedKey) from \(source) t where \(row)")
+        )
         return found.isEmpty ? place : "\(relation) \(try found.value(0, 0, as: String.self) ?? "")"
     }
 }

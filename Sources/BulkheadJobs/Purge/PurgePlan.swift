@@ -13,7 +13,10 @@ struct PurgePlan {
         condition = try PurgeCondition(arguments, table, connection)
         grounds = table.facts.needsParent == nil ? table.leaves : [table.oid]
         let plan: JSONText = try connection.query(
-            SQL(unsafe: "explain (format json) select from \(table.name) as \(table.alias) where \(condition.sql)")
+            SQL(
+                unsafe:
+                    "explain (format json) select from \(table.name) as \(table.alias) where \(condition.sql)"
+            )
         ).required(0, 0)
         let rows = try plan.decode([QueryPlan].self).first?.plan.rows ?? 0
         expectedRows = Int64(min(max(rows, 0), 9e15))

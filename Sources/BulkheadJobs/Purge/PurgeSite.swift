@@ -36,7 +36,8 @@ struct PurgeSite {
         self.archive = archive
         cascade =
             graph.touched.isEmpty
-            ? nil : try CascadeRemover(table, graph, archive, arguments, job: context.job.id, connection)
+            ? nil
+            : try CascadeRemover(table, graph, archive, arguments, job: context.job.id, connection)
     }
 
     /// The table as it is in this transaction: an archive must not miss a column that has just been added.

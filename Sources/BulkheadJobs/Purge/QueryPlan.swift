@@ -55,7 +55,10 @@ extension QueryPlan.Node {
     }
 
     private func quotedIfNeeded(_ name: String) -> String {
-        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
+        "\""
+            + name.split(separator: "\"", omittingEmptySubsequences: false).joined(
+                separator: "\"\""
+            )
             + "\""
     }
 }

@@ -163,7 +163,8 @@ struct Reference {
                 "this role may not \(action == .cascade ? "delete from" : "update") it"
             } else if action != .cascade, !facts.hasKey {
                 "it has no primary key"
-            } else if table.oid != parentOID, !table.leaves.contains(parentOID), facts.isPartitioned {
+            } else if table.oid != parentOID, !table.leaves.contains(parentOID), facts.isPartitioned
+            {
                 "it refers to a part of another table"
             } else {
                 nil

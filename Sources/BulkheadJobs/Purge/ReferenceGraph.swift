@@ -23,7 +23,9 @@ struct ReferenceGraph {
     /// All keys; those of the table itself first.
     var all: [Reference] {
         var found = byParent[root] ?? []
-        for parent in byParent.keys.sorted() where parent != root { found += byParent[parent] ?? [] }
+        for parent in byParent.keys.sorted() where parent != root {
+            found += byParent[parent] ?? []
+        }
         return found
     }
 

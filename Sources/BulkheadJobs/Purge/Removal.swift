@@ -54,7 +54,8 @@ struct Removal {
     /// Only picks and locks the rows, for those who delete them by their places: everything up to the last
     /// SELECT.
     var lockingTables: String {
-        "with " + (picking(locks: true) + ["gone as (select * from chosen)"]).joined(separator: ",\n")
+        "with "
+            + (picking(locks: true) + ["gone as (select * from chosen)"]).joined(separator: ",\n")
     }
 
     /// What came of it, as a JSON object.

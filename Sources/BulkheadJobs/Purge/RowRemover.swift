@@ -78,7 +78,13 @@ struct RowRemover {
                 SQL(unsafe: "\(tables), kept as (\(kept)) select \(summary)::text")
             ).required(0, 0)
         case .file(let file):
-            document = try file.copy(tables, rows: rows, ground.columns, summary: summary, connection)
+            document = try file.copy(
+                tables,
+                rows: rows,
+                ground.columns,
+                summary: summary,
+                connection
+            )
         }
         return try document.decode([Int64].self).first ?? 0
     }

@@ -28,7 +28,8 @@ struct RestoreStatement {
 
     func run(_ connection: Connection) throws -> RestoreReport {
         let statement = block.isUpdate ? settingBack : inserting
-        return try connection.query(SQL(unsafe: statement)).required(0, 0, as: JSONText.self).decode()
+        return try connection.query(SQL(unsafe: statement)).required(0, 0, as: JSONText.self)
+            .decode()
     }
 
     // MARK: Whole rows
@@ -53,9 +54,11 @@ struct RestoreStatement {
             parts.append("told_too as (\(ground.change(.update, from: "changed", job: job)))")
         }
         // Under skip, what is there again stays in the archive.
-        let isBack = policy == .skip ? "exists (select from back where \(sameKey("back", "a")))" : "true"
+        let isBack =
+            policy == .skip ? "exists (select from back where \(sameKey("back", "a")))" : "true"
         parts += taking(where: isBack)
-        let skipped = policy == .skip ? "(select count(*) from source) - (select count(*) from back)" : "0"
+        let skipped =
+            policy == .skip ? "(select count(*) from source) - (select count(*) from back)" : "0"
         return """
             with \(parts.joined(separator: ",\n"))
             select pg_catalog.json_build_object('restored', (select count(*) from added),
@@ -63,8 +66,9 @@ struct RestoreStatement {
             """
     }
 
-    /// A row that was there already shows in the statement's own snapshot. OFFSET 0: a lookup for each row, never
-    /// a scan of the table.
+    /// A row that was there already shows in the statement's own snapshot.
+    ///
+    /// OFFSET 0: a lookup for each row, never a scan of the table.
     private var isNew: String {
         guard policy.changesRows else { return "true as is_new" }
         return """

@@ -19,7 +19,8 @@ import Testing
         "true) or (true", "true; drop table hc.t", "true); drop table hc.t; select (true",
         "true] or array[true", "true union select true", "true) union select from hc.t where (true",
         "id, v", "id", "select true", "true order by id", "true --", "/* open", "$a$", "'open",
-        "$a$ ); drop table hc.t; select (array[true", "nope = 1", "count(*) > 1", "true returning id",
+        "$a$ ); drop table hc.t; select (array[true", "nope = 1", "count(*) > 1",
+        "true returning id",
         "id = $1", "(delete from hc.t returning true)", "true limit 1", "\"open",
     ])
     func whatIsNotOneExpressionIsRefusedAtOnce(condition: String) async throws {
@@ -59,12 +60,13 @@ import Testing
         ("id in (select id from hc.other tablesample system (50))", "random()"),
     ])
     func whatGivesAnotherAnswerEachTimeIsRefused(condition: String, named: String) async throws {
-        let setup = Self.setup + """
-            create sequence hc.s;
-            create function hc.odd(int) returns boolean language sql volatile as 'select $1 % 2 = 1';
-            create function hc.same(int, int) returns boolean language sql volatile as 'select $1 = $2';
-            create operator hc.=== (leftarg = int, rightarg = int, function = hc.same);
-            """
+        let setup =
+            Self.setup + """
+                create sequence hc.s;
+                create function hc.odd(int) returns boolean language sql volatile as 'select $1 % 2 = 1';
+                create function hc.same(int, int) returns boolean language sql volatile as 'select $1 = $2';
+                create operator hc.=== (leftarg = int, rightarg = int, function = hc.same);
+                """
         try await PurgeBench.with(setup) { bench in
             let job = try await bench.purge("hc.t", "condition => $$\(condition)$$")
             #expect(job.state == "discarded")
@@ -77,10 +79,13 @@ import Testing
     }
 
     @Test(arguments: [
-        ("now() - interval '1 day' > at", true), ("at < current_timestamp(3) - interval '1 day'", true),
+        ("now() - interval '1 day' > at", true),
+        ("at < current_timestamp(3) - interval '1 day'", true),
         ("d < current_date - 1", true), ("age(at) > '1 day'", true), ("age(d) > '1 day'", true),
-        ("age(now(), at) > '1 day'", true), ("d < 'yesterday'", true), ("at < 'now'::timestamptz - interval '1 day'", true),
-        ("at < localtimestamp - interval '1 day'", true), ("at < statement_timestamp() - interval '1 day'", true),
+        ("age(now(), at) > '1 day'", true), ("d < 'yesterday'", true),
+        ("at < 'now'::timestamptz - interval '1 day'", true),
+        ("at < localtimestamp - interval '1 day'", true),
+        ("at < statement_timestamp() - interval '1 day'", true),
         (#""Odd ""name" = 'now()' or at < now() - interval '1 day'"#, true),
         ("at::time < current_time and at < now() - interval '1 day'", true), ("v > 3", true),
     ])
@@ -105,18 +110,26 @@ import Testing
     @Test func theCutoffDoesNotMoveWithTheClock() async throws {
         let setup = try CaseFiles.text("FC-096/setup.sql")
         try await PurgeBench.with(setup) { bench in
-            let id = try await bench.enqueue("hc.log", "$$at < now() - interval '1 second'$$, batch => 10")
+            let id = try await bench.enqueue(
+                "hc.log",
+                "$$at < now() - interval '1 second'$$, batch => 10"
+            )
             let database = bench.database
             let writer = Task {
                 let session = try await database.session()
                 for _ in 0..<400 where !Task.isCancelled {
-                    _ = try await session.value("insert into hc.log (at) select clock_timestamp() from generate_series(1, 5)")
+                    _ = try await session.value(
+                        "insert into hc.log (at) select clock_timestamp() from generate_series(1, 5)"
+                    )
                 }
             }
             for share in [100, 700] {
                 let daemon = try await bench.startDaemon()
                 try await bench.database.waitUntil(
-                    SQL(unsafe: "select rows_done > \(share) or state = 'completed' from bulkhead.job")
+                    SQL(
+                        unsafe:
+                            "select rows_done > \(share) or state = 'completed' from bulkhead.job"
+                    )
                 )
                 try await daemon.stop()
             }
@@ -127,7 +140,11 @@ import Testing
             #expect(job.state == "completed", "\(job.error ?? "")")
             // Every row younger than the cutoff is there, and none older.
             let cutoff = job.condition?.split(separator: "'")[1] ?? ""
-            #expect(try await bench.value("select count(*) from hc.log where at < timestamptz '\(cutoff)' - interval '1 second'") == "0")
+            #expect(
+                try await bench.value(
+                    "select count(*) from hc.log where at < timestamptz '\(cutoff)' - interval '1 second'"
+                ) == "0"
+            )
             let deleted = job.report.deleted
             let gone = try await bench.value("select max(id) - count(*) from hc.log")
             #expect(gone == "\(deleted)")
@@ -175,11 +192,17 @@ import Testing
                     """
                 )
                 let id = try await bench.enqueue("hc.t", "$$v = 1$$")
-                let plain = try await bench.enqueue("hc.t", "column_name => 'd', older_than => '-1 day', max_rows => 7")
+                let plain = try await bench.enqueue(
+                    "hc.t",
+                    "column_name => 'd', older_than => '-1 day', max_rows => 7"
+                )
                 try await bench.drain { $0.address = role.address }
                 let job = try await bench.outcome(of: id)
                 #expect(job.state == "discarded")
-                #expect(job.error?.contains("grant temporary on database") == true, "\(job.error ?? "")")
+                #expect(
+                    job.error?.contains("grant temporary on database") == true,
+                    "\(job.error ?? "")"
+                )
                 let other = try await bench.outcome(of: plain)
                 #expect(other.report.deleted == 7, "\(other.error ?? "")")
             }

@@ -64,14 +64,15 @@ import Testing
 
     /// FC-091: no key, and all rows share one value.
     @Test func noBatchIsLargerThanAsked() async throws {
-        let setup = try CaseFiles.text("FC-091/setup.sql") + """
-            ;create table hc.size (n int);
-            create function hc.count() returns trigger language plpgsql as $$
-            begin insert into hc.size select count(*) from gone; return null; end $$;
-            create trigger count after delete on hc.snap referencing old table as gone
-            for each statement execute function hc.count();
-            create index on hc.snap (at);
-            """
+        let setup =
+            try CaseFiles.text("FC-091/setup.sql") + """
+                ;create table hc.size (n int);
+                create function hc.count() returns trigger language plpgsql as $$
+                begin insert into hc.size select count(*) from gone; return null; end $$;
+                create trigger count after delete on hc.snap referencing old table as gone
+                for each statement execute function hc.count();
+                create index on hc.snap (at);
+                """
         let check = try CaseFiles.text("FC-091/check.sql")
         try await PurgeBench.with(setup) { bench in
             let job = try await bench.purge("hc.snap", "$$at < '2025-01-01'$$, batch => 100")
@@ -129,7 +130,10 @@ import Testing
             from generate_series(0, 100) g;
             """
         try await PurgeBench.with(setup) { bench in
-            let moment = try await bench.purge("hc.t", "column_name => 'a', older_than => '90 hours 30 min'")
+            let moment = try await bench.purge(
+                "hc.t",
+                "column_name => 'a', older_than => '90 hours 30 min'"
+            )
             #expect(moment.report.deleted == 10, "\(moment.error ?? "")")
             let local = try await bench.purge(
                 "hc.t",
@@ -137,7 +141,10 @@ import Testing
             )
             #expect(local.report.deleted == 10, "\(local.error ?? "")")
             for (column, left) in [("c", 70), ("d", 60)] {
-                let day = try await bench.purge("hc.t", "column_name => '\(column)', older_than => '\(left) days'")
+                let day = try await bench.purge(
+                    "hc.t",
+                    "column_name => '\(column)', older_than => '\(left) days'"
+                )
                 #expect(day.report.deleted == 10, "\(day.error ?? "")")
                 #expect(try await bench.value("select max(id) from hc.t") == "\(left)")
             }
@@ -167,7 +174,10 @@ import Testing
 
     @Test func aLimitIsNeverPassed() async throws {
         try await PurgeBench.with(Self.items) { bench in
-            let job = try await bench.purge("hc.item", "$$kind = 'old'$$, max_rows => 137, batch => 50")
+            let job = try await bench.purge(
+                "hc.item",
+                "$$kind = 'old'$$, max_rows => 137, batch => 50"
+            )
             #expect(job.state == "completed")
             #expect(job.report.deleted == 137)
             #expect(try await bench.value("select count(*) from hc.item") == "2863")
@@ -234,7 +244,8 @@ import Testing
             """
         try await PurgeBench.with(setup) { bench in
             for (table, problem) in [
-                ("hc.u", "is unlogged"), ("hc.v", "is not a table"), ("hc.ruled", "has a rule for DELETE"),
+                ("hc.u", "is unlogged"), ("hc.v", "is not a table"),
+                ("hc.ruled", "has a rule for DELETE"),
             ] {
                 let job = try await bench.purge(table, "$$id = 1$$")
                 #expect(job.state == "discarded")

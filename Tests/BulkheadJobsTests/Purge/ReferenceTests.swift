@@ -29,7 +29,8 @@ import Testing
             #expect(report.left == 0)
             #expect(report.firstLeft == "hc.par 3")
             #expect(
-                try await bench.value("select count(*) from hc.par where id % 3 = 0 and id <= 900") == "300"
+                try await bench.value("select count(*) from hc.par where id % 3 = 0 and id <= 900")
+                    == "300"
             )
             #expect(try await bench.changes("delete", "hc.par").count == 700)
         }
@@ -54,9 +55,11 @@ import Testing
     /// FC-095: the children go, the grandchildren let go, and readers of both are told.
     @Test(arguments: [false, true])
     func whatGoesAlongIsToldOf(isTracked: Bool) async throws {
-        let setup = try CaseFiles.text("FC-095/setup.sql") + """
-            ;create index on hc.chi (par_id); create index on hc.grand (chi_id);
-            """ + (isTracked ? "select bulkhead.track('hc.chi'), bulkhead.track('hc.grand');" : "")
+        let setup =
+            try CaseFiles.text("FC-095/setup.sql") + """
+                ;create index on hc.chi (par_id); create index on hc.grand (chi_id);
+                """
+            + (isTracked ? "select bulkhead.track('hc.chi'), bulkhead.track('hc.grand');" : "")
         let check = try CaseFiles.text("FC-095/check.sql")
         try await PurgeBench.with(setup) { bench in
             let job = try await bench.purge("hc.par", "$$old$$")
@@ -76,7 +79,10 @@ import Testing
             try await bench.database.run("insert into hc.par values (77, true)")
             let next = try await bench.purge("hc.par", "$$old$$")
             #expect(next.report.cascaded == 0)
-            #expect(try await bench.value("select count(*) from bulkhead.change where job = \(next.id)") == "1")
+            #expect(
+                try await bench.value("select count(*) from bulkhead.change where job = \(next.id)")
+                    == "1"
+            )
         }
     }
 
@@ -112,11 +118,12 @@ import Testing
     }
 
     @Test func whatKeepsAChildKeepsItsParent() async throws {
-        let setup = Self.family("on delete cascade") + """
-            create table hc.keep (id int primary key, chi_id int references hc.chi);
-            create index on hc.keep (chi_id);
-            insert into hc.keep select g, g * 10 from generate_series(1, 30) g;
-            """
+        let setup =
+            Self.family("on delete cascade") + """
+                create table hc.keep (id int primary key, chi_id int references hc.chi);
+                create index on hc.keep (chi_id);
+                insert into hc.keep select g, g * 10 from generate_series(1, 30) g;
+                """
         try await PurgeBench.with(setup) { bench in
             let job = try await bench.purge("hc.par", "$$old$$, batch => 128")
             #expect(job.report.blocked == 30, "\(job.error ?? "")")
@@ -126,11 +133,12 @@ import Testing
     }
 
     @Test func whatATriggerOrAPolicyKeepsIsCountedAndNeverLooped() async throws {
-        let setup = Self.family("on delete cascade") + """
-            create function hc.keep() returns trigger language plpgsql as $$
-            begin if old.id <= 5 then return null; end if; return old; end $$;
-            create trigger keep before delete on hc.par for each row execute function hc.keep();
-            """
+        let setup =
+            Self.family("on delete cascade") + """
+                create function hc.keep() returns trigger language plpgsql as $$
+                begin if old.id <= 5 then return null; end if; return old; end $$;
+                create trigger keep before delete on hc.par for each row execute function hc.keep();
+                """
         try await PurgeBench.with(setup) { bench in
             let job = try await bench.purge("hc.par", "$$old$$, batch => 3")
             #expect(job.state == "completed")
