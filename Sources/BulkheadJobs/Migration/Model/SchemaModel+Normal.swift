@@ -1,0 +1,136 @@
+internal import Bulkhead
+internal import Postgres
+
+extension SchemaModel {
+    private static let scratch = "bulkhead_model"
+
+    /// The same model as the server writes it, so that it can be compared with what is there.
+    ///
+    /// The server itself makes the tables, in a schema of their own and a transaction that is rolled back: no table
+    /// that is there is touched.
+    ///
+    /// - Throws: `JobFailure` that names the table that cannot be made.
+    func normal(
+        after renames: [ModelRename] = [],
+        _ connection: Connection
+    ) throws -> SchemaModel {
+        try requireOwnReferences()
+        return try connection.transaction { connection in
+            try connection.takingBack {
+                try make(connection)
+                for rename in renames {
+                    try run(rename.statement(schema: Self.scratch), rename.table, connection)
+                }
+                let made = try CatalogModel(
+                    schema: Self.scratch,
+                    path: [Self.scratch, schema],
+                    connection
+                )
+                return stating(made.model)
+            }
+        }
+    }
+
+    /// A key that refers to a table outside the model would lock that one.
+    private func requireOwnReferences() throws {
+        for (name, table) in tables {
+            for key in table.foreignKeys where !tables.keys.contains(key.value.referencedTable) {
+                throw JobFailure(
+                    "\(key.key) of \(name) refers to \(key.value.referencedTable), which the model does not have: "
+                        + "add that table to it, or leave the key out and write it by hand"
+                )
+            }
+        }
+    }
+
+    private func make(_ connection: Connection) throws {
+        try connection.run(script: "create schema \(Self.scratch)")
+        let path = "\(Self.scratch), \(quoted(identifier: schema))"
+        try connection.query("select pg_catalog.set_config('search_path', \(path), true)")
+        let sorted = tables.sorted { $0.key < $1.key }
+        for (name, table) in sorted {
+            let scratch = quoted(Self.scratch, name)
+            try run(table.creation(scratch), name, connection)
+            for (index, definition) in table.indexes.sorted(by: { $0.key < $1.key }) {
+                let create = TableModel.indexCreation(
+                    index,
+                    on: scratch,
+                    definition,
+                    concurrently: false
+                )
+                try run(create, name, connection)
+            }
+        }
+        for (name, table) in sorted {
+            for key in table.foreignKeys {
+                let add = "add constraint \(quoted(identifier: key.key)) \(key.value)"
+                try run("alter table \(quoted(Self.scratch, name)) \(add)", name, connection)
+            }
+        }
+    }
+
+    private func run(_ statement: String, _ table: String, _ connection: Connection) throws {
+        do throws(PostgresError) {
+            try connection.query(SQL(unsafe: statement))
+        } catch {
+            throw JobFailure(
+                "the model's table \(table) cannot be made: \(error.message)",
+                detail: statement,
+                sqlstate: error.state?.rawValue
+            )
+        }
+    }
+
+    /// What only a declared model says, put beside what the server wrote.
+    private func stating(_ made: SchemaModel) -> SchemaModel {
+        var normal = SchemaModel(schema: schema, tables: made.tables)
+        for (name, table) in tables {
+            normal.tables[name]?.renamedFrom = table.renamedFrom
+            for column in table.columns {
+                let place = normal.tables[name]?.columns.firstIndex { $0.name == column.name }
+                guard let place else { continue }
+                normal.tables[name]?.columns[place].renamedFrom = column.renamedFrom
+                normal.tables[name]?.columns[place].backfill = column.backfill
+            }
+        }
+        return normal
+    }
+
+    /// Without the keys that refer to tables outside the model.
+    func withoutForeignReferences() -> SchemaModel {
+        var model = self
+        for (name, table) in tables {
+            for key in table.foreignKeys where !tables.keys.contains(key.value.referencedTable) {
+                model.tables[name]?.constraints[key.key] = nil
+            }
+        }
+        return model
+    }
+}
+
+extension String {
+    /// The table behind REFERENCES, without its quotes.
+    fileprivate var referencedTable: String {
+        guard let word = lowercased().firstRange(of: "references ") else { return "" }
+        let rest = self[word.upperBound...].drop(while: \.isWhitespace)
+        if rest.first == "\"" {
+            return String(rest.dropFirst().prefix { $0 != "\"" })
+        }
+        return String(rest.prefix { $0 != "(" && !$0.isWhitespace })
+    }
+}
+
+extension TableModel {
+    /// Creates an index from its definition in a model.
+    static func indexCreation(
+        _ name: String,
+        on table: String,
+        _ definition: String,
+        concurrently: Bool
+    ) -> String {
+        let isUnique = definition.lowercased().hasPrefix("unique ")
+        let rest = isUnique ? String(definition.dropFirst("unique ".count)) : definition
+        return "create \(isUnique ? "unique " : "")index \(concurrently ? "concurrently " : "")"
+            + "\(quoted(identifier: name)) on \(table) \(rest)"
+    }
+}
