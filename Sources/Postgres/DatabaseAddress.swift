@@ -6,6 +6,8 @@ internal import CLibPQ
 public struct DatabaseAddress: Sendable, CustomStringConvertible {
     let connectionString: String
     private let options: [String: String]
+    /// The variables by which libpq's own programs are told the same; they hold the password, if there is one.
+    public let environment: [String: String]
 
     /// Reads a `postgresql://` URL or a `host=... dbname=...` string; empty means libpq's own defaults
     /// (PG* variables, service file, .pgpass).
@@ -19,10 +21,14 @@ public struct DatabaseAddress: Sendable, CustomStringConvertible {
         else { throw Self.unreadable }
         defer { PQconninfoFree(parsed) }
         var options: [String: String] = [:]
+        var environment: [String: String] = [:]
         var option = parsed
         while let keyword = option.pointee.keyword {
             if let value = option.pointee.val {
                 options[String(cString: keyword)] = String(cString: value)
+                if let variable = option.pointee.envvar {
+                    environment[String(cString: variable)] = String(cString: value)
+                }
             }
             option += 1
         }
@@ -33,6 +39,20 @@ public struct DatabaseAddress: Sendable, CustomStringConvertible {
         }
         connectionString = text
         self.options = options
+        self.environment = environment
+    }
+
+    /// The same server and role, and another database.
+    ///
+    /// - Throws: When libpq cannot read it.
+    public func naming(database: String) throws(PostgresError) -> DatabaseAddress {
+        var options = options
+        options["dbname"] = database
+        let parts = options.sorted { $0.key < $1.key }.map { keyword, value in
+            let text = value.replacing("\\", with: "\\\\").replacing("'", with: "\\'")
+            return "\(keyword)='\(text)'"
+        }
+        return try DatabaseAddress(parts.joined(separator: " "))
     }
 
     private static var unreadable: PostgresError {

@@ -28,6 +28,11 @@ struct Terminal: Sendable {
         try Self.write(bytes, to: 1)
     }
 
+    /// The text in red, where someone looks at the results and did not say that colours are unwanted.
+    func red(_ text: String) -> String {
+        isatty(1) == 1 && getenv("NO_COLOR") == nil ? "\u{1B}[31m\(text)\u{1B}[0m" : text
+    }
+
     /// Says what is going on; nothing when told to be quiet.
     func note(_ text: String) {
         if !isQuiet { Self.say(text + "\n") }

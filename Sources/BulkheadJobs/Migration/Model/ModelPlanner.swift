@@ -122,7 +122,10 @@ public struct ModelPlanner {
                 )
                 return
             }
-            plan.transaction("add \(table).\(column.name)", "\(alter) add column \(column.definition)")
+            plan.transaction(
+                "add \(table).\(column.name)",
+                "\(alter) add column \(column.definition)"
+            )
             return
         }
         let name = quoted(identifier: column.name)
@@ -336,7 +339,10 @@ public struct ModelPlanner {
                 "from now on \(constraint) holds for \(table)",
                 "\(alter) add constraint \(name) \(definition) not valid"
             )
-            plan.transaction("look at the rows that are there", "\(alter) validate constraint \(name)")
+            plan.transaction(
+                "look at the rows that are there",
+                "\(alter) validate constraint \(name)"
+            )
         } else if let key = UniqueKey(definition) {
             plan.concurrently(
                 "build the index of \(constraint)",

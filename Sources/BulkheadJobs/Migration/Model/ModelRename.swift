@@ -13,7 +13,8 @@ struct ModelRename {
 
     func statement(schema: String) -> String {
         let part = column.map { " column \(quoted(identifier: $0))" } ?? ""
-        return "alter table \(quoted(schema, table)) rename\(part) to \(quoted(identifier: newName))"
+        return
+            "alter table \(quoted(schema, table)) rename\(part) to \(quoted(identifier: newName))"
     }
 
     /// The renames that lead from one model to another, tables first.

@@ -160,7 +160,8 @@ extension Decoder {
         throw DecodingError.dataCorrupted(
             DecodingError.Context(
                 codingPath: codingPath,
-                debugDescription: "unknown name \(unknown.stringValue): it takes \(names.joined(separator: ", "))"
+                debugDescription:
+                    "unknown name \(unknown.stringValue): it takes \(names.joined(separator: ", "))"
             )
         )
     }
