@@ -16,22 +16,16 @@ public enum SchemaCopy {
     ) throws -> [String] {
         let folder = FileManager.default.temporaryDirectory.path(percentEncoded: false)
         let file = "\(folder)/bulkhead-\(UUID().uuidString).sql"
-        defer {
-            // Where pg_dump failed before it, there is none.
-            if FileManager.default.fileExists(atPath: file) {
-                do { try FileManager.default.removeItem(atPath: file) } catch {}
-            }
-        }
         var variables = ProcessInfo.processInfo.environment
         for (name, value) in environment { variables[name] = value }
         variables["BULKHEAD_FILE"] = file
         variables["BULKHEAD_SCRATCH"] = database
         variables["PGAPPNAME"] = "bulkhead dry run"
-        // The programs of the server's own version, where they are not on the PATH.
-        let binaries = try? Binaries.find(environment: variables).directory
-        variables["PATH"] = [variables["PATH"], binaries].compactMap(\.self).joined(separator: ":")
+        // The newest programs first: pg_dump must not be older than the server.
+        variables["PATH"] = ([newest(variables)] + [variables["PATH"]]).compactMap(\.self).joined(separator: ":")
         let script = """
             umask 077
+            trap 'rm -f "$BULKHEAD_FILE"' EXIT
             pg_dump --schema-only --no-owner --no-privileges --no-publications --no-subscriptions \
                 --no-security-labels --file "$BULKHEAD_FILE" || { echo BULKHEAD_FAILED; exit; }
             PGDATABASE="$BULKHEAD_SCRATCH" psql --no-psqlrc --quiet --output /dev/null --file "$BULKHEAD_FILE" \
@@ -51,6 +45,16 @@ public enum SchemaCopy {
         return lines.filter { $0.contains("ERROR:") || $0.contains("FATAL:") }.map { line in
             line.firstRange(of: "ERROR:").map { String(line[$0.upperBound...].drop { $0 == " " }) }
                 ?? line
+        }
+    }
+
+    /// The folder of a server's programs on this machine; nil where there is none, as on one that only has
+    /// clients.
+    private static func newest(_ environment: [String: String]) -> String? {
+        do {
+            return try Binaries.find(environment: environment).directory
+        } catch {
+            return nil
         }
     }
 }

@@ -209,8 +209,10 @@ import Testing
     private static func dump(_ database: TestDatabase) throws -> [String] {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        let server = ProcessInfo.processInfo.environment["BULKHEAD_PG_BIN"]
+        let program = (server.map { "\($0)/" } ?? "") + "pg_dump"
         process.arguments = [
-            "pg_dump", "--schema-only", "--no-owner", "--schema=public", database.url,
+            program, "--schema-only", "--no-owner", "--schema=public", database.url,
         ]
         let pipe = Pipe()
         process.standardOutput = pipe
