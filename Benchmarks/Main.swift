@@ -1,6 +1,6 @@
 import Foundation
 
-/// Measures the program: `bulkhead-benchmarks PROGRAM FLIGHTS [import|queue|memory]...`.
+/// Measures the program: `bulkhead-benchmarks PROGRAM FLIGHTS [import|queue|purge|side-load|memory]...`.
 @main
 struct Main {
     static func main() async throws {
@@ -9,15 +9,22 @@ struct Main {
         if words == [drainWord] { await NoOperation.drain() }
         guard words.count >= 2 else {
             throw NotMeasured(
-                "usage: bulkhead-benchmarks PROGRAM FLIGHTS.csv.gz [import|queue|memory]..."
+                "usage: bulkhead-benchmarks PROGRAM FLIGHTS.csv.gz [import|queue|purge|side-load|memory]..."
             )
         }
         let chosen = words.count > 2 ? Set(words[2...]) : ["import", "queue"]
-        if let unknown = chosen.first(where: { !["import", "queue", "memory"].contains($0) }) {
+        let known = ["import", "queue", "purge", "side-load", "memory"]
+        if let unknown = chosen.first(where: { !known.contains($0) }) {
             throw NotMeasured("there is no benchmark \(unknown)")
         }
         if chosen.contains("import") {
             try await ImportBenchmark(program: words[0], flights: words[1]).run()
+        }
+        if chosen.contains("purge") {
+            try await PurgeBenchmark(program: words[0], flights: words[1]).run()
+        }
+        if chosen.contains("side-load") {
+            try await SideLoadBenchmark(program: words[0], flights: words[1]).run()
         }
         if chosen.contains("memory") {
             try await MemoryBenchmark(program: words[0], flights: words[1]).run()

@@ -197,6 +197,10 @@ declare
             then 'on_conflict must be error, skip, fill, update or replace, not ' || on_conflict
         when not exists (select from bulkhead.archive_block b where b.job = id)
             then format('job %s has archived nothing', id)
+        when exists (
+            select from bulkhead.job j
+            where j.id = restore.id and j.state not in ('completed', 'cancelled', 'discarded'))
+            then format('job %s has not ended: wait for its end or cancel it, then restore', id)
         when not exists (select from bulkhead.archive_block b where b.job = id and b.restored_by is null)
             then format('all that job %s archived is restored', id)
     end;

@@ -40,14 +40,38 @@ final class Archive {
         _ connection: Connection
     ) throws {
         if let name = arguments.archiveTable {
-            targets[source] = .table(
-                try ArchiveTable(name, suffix: suffix, for: ground, connection)
-            )
+            let name = try freeName(name, suffix, connection)
+            targets[source] = .table(try ArchiveTable(name, for: ground, connection))
         } else {
-            let base = (arguments.archiveFile ?? "").dropLast(".jsonl.gz".count)
-            let middle = suffix.map { ".\($0)" } ?? ""
-            let name = "\(base).\(job)-\(attempt)\(middle).jsonl.gz"
-            targets[source] = .file(try ArchiveFile(name, in: root))
+            targets[source] = .file(try makeFile(arguments.archiveFile ?? "", suffix))
+        }
+    }
+
+    /// A table's name that no other one of this purge has: tables of two schemas may share a name.
+    private func freeName(_ name: String, _ suffix: String?, _ connection: Connection) throws
+        -> String
+    {
+        var free = try ArchiveTable.name(name, suffix: suffix, connection)
+        var number = 2
+        while targets.values.contains(where: { $0.isTable(free) }) {
+            let numbered = "\(number)" + (suffix.map { "_\($0)" } ?? "")
+            free = try ArchiveTable.name(name, suffix: numbered, connection)
+            number += 1
+        }
+        return free
+    }
+
+    /// Makes a file of a name that is free: an attempt that was handed back has the number of the next one.
+    private func makeFile(_ name: String, _ suffix: String?) throws(ReadError) -> ArchiveFile {
+        let base = name.dropLast(".jsonl.gz".count)
+        let middle = suffix.map { ".\($0.split(separator: "/").joined(separator: "_"))" } ?? ""
+        var number = attempt
+        while true {
+            do {
+                return try ArchiveFile("\(base).\(job)-\(number)\(middle).jsonl.gz", in: root)
+            } catch  where error.code == .taken {
+                number += 1
+            }
         }
     }
 

@@ -11,23 +11,27 @@ struct ArchiveTable {
     /// - Throws: `JobFailure` when it cannot.
     init(
         _ name: String,
-        suffix: String? = nil,
         for source: PurgeGround,
         _ connection: Connection
     ) throws {
-        let parts = try connection.query(
-            """
-            select pg_catalog.format('%I.%I', n[1], pg_catalog.left(concat_ws('_', n[2], \(suffix)::text), 63))
-            from pg_catalog.parse_ident(\(name)) as n
-            """
-        )
-        let name: String = try parts.required(0, 0)
         self.name = name
         let found = try connection.query("select pg_catalog.to_regclass(\(name)) is not null")
         if try !found.required(0, 0, as: Bool.self) {
             try create(like: source.name, connection)
         }
         try check(source, connection)
+    }
+
+    /// A name with something behind it, quoted for SQL; where it would be too long its own part is cut.
+    static func name(_ name: String, suffix: String?, _ connection: Connection) throws -> String {
+        try connection.query(
+            """
+            select pg_catalog.format('%I.%I', n[1], pg_catalog.concat_ws('_',
+                case when pg_catalog.octet_length(pg_catalog.concat_ws('_', n[2], \(suffix)::text)) > 63
+                    then pg_catalog.left(n[2], 12) else n[2] end, \(suffix)::text)::name)
+            from pg_catalog.parse_ident(\(name)) as n
+            """
+        ).required(0, 0)
     }
 
     private func create(like source: String, _ connection: Connection) throws {

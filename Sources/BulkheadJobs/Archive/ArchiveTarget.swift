@@ -2,4 +2,8 @@
 enum ArchiveTarget {
     case table(ArchiveTable)
     case file(ArchiveFile)
+
+    func isTable(_ name: String) -> Bool {
+        if case .table(let table) = self { table.name == name } else { false }
+    }
 }

@@ -51,6 +51,7 @@ struct BatchRemover {
 
     private func run(_ removal: Removal) throws -> RemovalOutcome {
         try cascades.begin(connection)
+        cascade?.begin()
         if let cascade, removal.deletes { return try cascade.remove(removal, connection) }
         if case .file(let file) = removal.archive {
             try file.begin()

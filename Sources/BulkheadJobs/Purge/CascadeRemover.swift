@@ -64,10 +64,14 @@ final class CascadeRemover {
         self.tables = tables
     }
 
-    /// Deletes the rows that a removal picks.
-    func remove(_ removal: Removal, _ connection: Connection) throws -> RemovalOutcome {
+    /// A try begins: what an earlier one counted was rolled back.
+    func begin() {
         cascaded = 0
         archived = 0
+    }
+
+    /// Deletes the rows that a removal picks.
+    func remove(_ removal: Removal, _ connection: Connection) throws -> RemovalOutcome {
         try archive.begin()
         let picked = try connection.query(
             SQL(
@@ -96,7 +100,12 @@ final class CascadeRemover {
         )
         // A restore brings back what is referred to first, and sets the columns last.
         let parts = order.flatMap { found.rows(of: $0) }
+        var moved: Set<Int64> = []
         for (n, change) in found.changes.enumerated() {
+            let isFirst = moved.insert(change.rows.ground.oid).inserted
+            guard let change = isFirst ? change : try found.again(change, connection) else {
+                continue
+            }
             archived += try work.set(change, n: parts.count + n)
         }
         outcome.deleted = 0

@@ -13,6 +13,8 @@ struct FoundRows {
     /// Rows whose foreign key is to be set to NULL or its default.
     struct Change {
         let reference: Reference
+        /// The rows that are referred to.
+        let parent: Rows
         let rows: Rows
     }
 
@@ -43,7 +45,7 @@ struct FoundRows {
                     if reference.action == .cascade {
                         waiting.append(add(rows))
                     } else {
-                        changes.append(Change(reference: reference, rows: rows))
+                        changes.append(Change(reference: reference, parent: parent, rows: rows))
                     }
                 }
             }
@@ -69,10 +71,28 @@ struct FoundRows {
 
     private mutating func dropChangesOfDeleted() {
         changes = changes.compactMap { change in
-            var rows = change.rows
-            rows.places.subtract(byGround[rows.ground.oid]?.places ?? [])
-            return rows.places.isEmpty ? nil : Change(reference: change.reference, rows: rows)
+            withoutDeleted(change.rows, in: change)
         }
+    }
+
+    /// The same change of the same rows, where another one has moved some of them.
+    func again(_ change: Change, _ connection: Connection) throws -> Change? {
+        let found = try Self.rows(
+            of: change.rows.table,
+            change.reference,
+            change.parent,
+            connection
+        )
+        return found.first { $0.ground.oid == change.rows.ground.oid }.flatMap {
+            withoutDeleted($0, in: change)
+        }
+    }
+
+    private func withoutDeleted(_ rows: Rows, in change: Change) -> Change? {
+        var rows = rows
+        rows.places.subtract(byGround[rows.ground.oid]?.places ?? [])
+        return rows.places.isEmpty
+            ? nil : Change(reference: change.reference, parent: change.parent, rows: rows)
     }
 
     private static func rows(

@@ -5,6 +5,8 @@ internal import Postgres
 /// One table that a purge walks: a partition, the table itself, or a partitioned table as a whole.
 struct PurgeGround {
     let oid: Int64
+    /// The table that is purged.
+    let root: Int64
     /// The name, quoted for SQL.
     let name: String
     /// What stands behind FROM, without the tables that inherit from it.
@@ -39,6 +41,7 @@ struct PurgeGround {
         )
         guard !row.isEmpty else { throw GroundGone() }
         self.oid = oid
+        root = table.oid
         name = try row.required(0, 0)
         source = isParent ? name : "only \(name)"
         alias = table.alias
@@ -138,9 +141,7 @@ extension PurgeGround {
         guard !row.isEmpty else { return nil }
         let name: String = try row.required(0, 0)
         // A column that is NULL has no place in the order; only a comparison keeps those out.
-        guard index.condition.contains(name), !index.condition.contains("IS NULL") else {
-            return nil
-        }
+        guard index.compares(name) else { return nil }
         return (name, try row.required(0, 1))
     }
 }

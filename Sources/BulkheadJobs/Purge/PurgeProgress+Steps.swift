@@ -3,6 +3,9 @@ internal import Bulkhead
 extension PurgeProgress {
     /// Many are only needed where rows of a table refer to others of it.
     private static let mostSweeps = 1000
+    /// A sweep may miss rows that move meanwhile, as a pass does; and rows that come all the time must not keep
+    /// the purge from ending.
+    private static let sweepsForMoved = 3
 
     /// Notes what a batch has done.
     ///
@@ -12,7 +15,7 @@ extension PurgeProgress {
         checkpoint.deletedInPass += Int64(outcome.deleted)
         checkpoint.leftInPass.blocked += Int64(outcome.blocked)
         checkpoint.leftInPass.kept += Int64(
-            max(0, outcome.picked - outcome.deleted - outcome.blocked)
+            outcome.kept ?? max(0, outcome.picked - outcome.deleted - outcome.blocked)
         )
         checkpoint.leftInPass.first = checkpoint.leftInPass.first ?? leftName
         checkpoint.advance(outcome, of: removal)
@@ -21,12 +24,17 @@ extension PurgeProgress {
     /// The walk through all tables is done: another one is needed until nothing more can go.
     mutating func endPass() {
         let left = checkpoint.leftInPass.blocked + checkpoint.leftInPass.kept
-        let mayGoOn = checkpoint.sweep == 0 || checkpoint.deletedInPass > 0 && left > 0
+        let leavesLess = checkpoint.leftBefore.map { left < $0 } ?? true
+        let mayGoOn =
+            checkpoint.sweep == 0
+            || checkpoint.deletedInPass > 0
+                && (checkpoint.sweep < Self.sweepsForMoved || left > 0 && leavesLess)
         guard mayGoOn, checkpoint.sweep < Self.mostSweeps else {
             checkpoint.isSwept = true
             return
         }
         checkpoint.sweep += 1
+        checkpoint.leftBefore = left
         checkpoint.ground = 0
         checkpoint.position = nil
         checkpoint.deletedInPass = 0

@@ -17,6 +17,8 @@ struct PurgeCheckpoint: Codable {
     /// What this pass has deleted and left.
     var deletedInPass: Int64 = 0
     var leftInPass = Left()
+    /// What the pass before it left.
+    var leftBefore: Int64?
     /// A partition that is being detached to be dropped.
     var dropping: Int64?
     var isSwept = false

@@ -57,7 +57,7 @@ struct PurgeSite {
         _ batch: Batch
     ) throws -> PurgeProgress {
         let cascades = Cascades(graph)
-        let (outcome, done) = try BatchRemover(
+        var (outcome, done) = try BatchRemover(
             removal: removal,
             graph: graph,
             experience: experience,
@@ -65,7 +65,9 @@ struct PurgeSite {
             cascade: cascade,
             connection: batch.connection
         ).remove()
+        guard outcome.isPart else { throw GroundGone() }
         guard outcome.filenode == removal.position.filenode else { throw TableRewritten() }
+        try done.count(&outcome, batch.connection)
         var next = progress
         if let cascade {
             next.report.cascaded += cascade.cascaded

@@ -75,13 +75,15 @@ struct PurgeTable {
         facts.isPartitioned ? name : ground.name
     }
 
-    /// The oids of a table and of all that inherit from it, at any depth, as SQL.
+    /// The oids of a table and of all that inherit from it, at any depth, as SQL; what is being detached does no
+    /// more.
     static func members(_ oid: String) -> String {
         """
         array(with recursive tree as (
             select \(oid) as oid
             union
-            select h.inhrelid from pg_catalog.pg_inherits h join tree on h.inhparent = tree.oid)
+            select h.inhrelid from pg_catalog.pg_inherits h join tree on h.inhparent = tree.oid
+            where not h.inhdetachpending)
          select tree.oid from tree)
         """
     }

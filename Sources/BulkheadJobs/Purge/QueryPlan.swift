@@ -30,6 +30,20 @@ struct QueryPlan: Decodable {
     struct IndexUse {
         let name: String
         let condition: String
+
+        /// Whether it compares a column, named as quoted for SQL, so that no row in which that is NULL can match.
+        ///
+        /// A verbose plan names each column behind its table and a dot.
+        func compares(_ column: String) -> Bool {
+            var scanner = SQLScanner(condition)
+            var isQualified = false
+            while let token = scanner.next() {
+                let isColumn = token == .word(column) || token == .other(column)
+                if isQualified, isColumn { return !condition.contains("IS NULL") }
+                isQualified = token == .other(".")
+            }
+            return false
+        }
     }
 }
 

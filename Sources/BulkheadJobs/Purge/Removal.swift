@@ -71,7 +71,8 @@ struct Removal {
                 'left', case when (select count(*) from batch) > (select count(*) from gone) then (
                     select pg_catalog.json_build_array(\(place)) from batch b
                     where not exists (select from gone g where \(same)) limit 1) end,
-                'filenode', coalesce(pg_catalog.pg_relation_filenode(\(ground.oid)::oid), 0)::bigint)
+                'filenode', coalesce(pg_catalog.pg_relation_filenode(\(ground.oid)::oid), 0)::bigint,
+                'is_part', \(ground.oid)::oid = any (\(PurgeTable.members("\(ground.root)::oid"))))
             """
     }
 
@@ -104,7 +105,7 @@ struct Removal {
     }
 
     /// What orders the rows, and together finds each of them again.
-    private var places: [String] {
+    var places: [String] {
         switch position.way {
         case .pages: ["\(alias).ctid"]
         case .index(let column, _, _): ["\(alias).\(column)", "\(alias).ctid"]
@@ -145,7 +146,7 @@ struct Removal {
         if case .page(let page, let offset) = position.after { (page, offset) } else { (0, 0) }
     }
 
-    private var window: String {
+    var window: String {
         switch position.way {
         case .pages:
             return """
@@ -173,22 +174,11 @@ struct Removal {
         return "(\(parts.joined(separator: ", ")))"
     }
 
-    private func list(
+    func list(
         _ items: [String],
         _ separator: String = ", ",
         _ body: (Int, String) -> String
     ) -> String {
         items.enumerated().map { body($0.offset, $0.element) }.joined(separator: separator)
     }
-}
-
-/// What came of one removal.
-struct RemovalOutcome: Decodable {
-    var picked: Int
-    var deleted: Int
-    var blocked: Int
-    /// The places of the last row that was picked, and of the first that was not deleted.
-    let last: [String]?
-    let left: [String]?
-    let filenode: Int64
 }

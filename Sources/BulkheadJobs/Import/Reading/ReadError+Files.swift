@@ -14,7 +14,7 @@ extension ReadError {
 
     static func notMade(_ name: String, _ error: SystemError) -> ReadError {
         ReadError(
-            .unreadable,
+            error.number == EEXIST ? .taken : .unreadable,
             "\(Quoted(name)) cannot be made: \(error): let the daemon's user write there, and name a new file"
         )
     }

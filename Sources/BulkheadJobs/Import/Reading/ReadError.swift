@@ -19,7 +19,7 @@ extension ReadError {
     /// The kind of a failure, for callers that act on it.
     struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Payload {
-            case badRoot, badName, outsideRoot, missing, notRegularFile, unreadable, changed
+            case badRoot, badName, outsideRoot, missing, taken, notRegularFile, unreadable, changed
             case notGzip, emptyGzip, truncatedGzip, checksum, corruptGzip, trailingData
             case unknownEncoding, missingHeader, badHeader, unterminatedQuote
         }
@@ -34,6 +34,8 @@ extension ReadError {
         static let outsideRoot = Code(value: .outsideRoot)
         /// No such file inside the import root.
         static let missing = Code(value: .missing)
+        /// A file that was to be made is there already.
+        static let taken = Code(value: .taken)
         /// A directory, a FIFO, a device or a socket.
         static let notRegularFile = Code(value: .notRegularFile)
         /// The system refused to open or to read the file.
