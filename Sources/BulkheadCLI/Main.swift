@@ -8,8 +8,7 @@ internal import Signals
 struct Main {
     static let verbs: [any Verb.Type] = [
         SetupVerb.self, WorkerVerb.self, DevVerb.self, ImportVerb.self, PurgeVerb.self,
-        RestoreVerb.self, ModelVerb.self,
-        EnqueueVerb.self,
+        RestoreVerb.self, MigrateVerb.self, ModelVerb.self, EnqueueVerb.self,
         JobsVerb.self,
         ShowVerb.self, WaitVerb.self, CancelVerb.self, PauseVerb.self, ResumeVerb.self,
         RetryVerb.self, LimitVerb.self, RejectsVerb.self, QueuesVerb.self, QueueVerb.self,

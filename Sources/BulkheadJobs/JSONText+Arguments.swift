@@ -21,24 +21,11 @@ extension JSONText {
             }
             return try decode()
         } catch let error as DecodingError {
-            throw JobFailure("the arguments of this job cannot be read: \(describe(error))")
+            throw JobFailure("the arguments of this job cannot be read: \(error.inWords)")
         }
     }
 }
 
 private struct Ignored: Decodable {
     init(from decoder: any Decoder) {}
-}
-
-/// A decoding error in words that a user can act on.
-private func describe(_ error: DecodingError) -> String {
-    switch error {
-    case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-        let path = context.codingPath.map(\.stringValue).joined(separator: ".")
-        return path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)"
-    case .keyNotFound(let key, _):
-        return "\(key.stringValue) is missing"
-    @unknown default:
-        return "\(error)"
-    }
 }

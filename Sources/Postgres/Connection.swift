@@ -141,6 +141,16 @@ public final class Connection {
         }
     }
 
+    /// Makes the session what it was when it was opened, whatever statements of others have set in it.
+    ///
+    /// Locks that it holds stay.
+    ///
+    /// - Throws: What the server answered.
+    public func restoreSettings() throws(PostgresError) {
+        try run(script: "reset session authorization; reset role; reset all")
+        try query(settings.statement)
+    }
+
     /// Ends an open transaction without its changes; does nothing when none is open or the session is lost.
     public func rollback() throws(PostgresError) {
         guard !isLost, isInTransaction else { return }

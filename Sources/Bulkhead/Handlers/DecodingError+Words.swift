@@ -1,6 +1,6 @@
 extension DecodingError {
     /// What is wrong, and at which key.
-    var inWords: String {
+    package var inWords: String {
         switch self {
         case .keyNotFound(let key, let context):
             "\(path(context, key)) is missing"

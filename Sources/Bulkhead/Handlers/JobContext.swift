@@ -19,6 +19,7 @@ public final class JobContext {
     private lazy var sessionBeside = makeSession()
     private let control: JobControl
     private let throttle: Throttle
+    private let lanes = Lanes()
     private let thread: ExecutorThread
     private let patience: Duration
 
@@ -89,6 +90,54 @@ public final class JobContext {
     /// - Throws: What the closure threw, `JobInterruption`, or the server's last word.
     public func read<Result>(_ body: (Connection) throws -> Result) async throws -> Result {
         try await persist { try body($0) }
+    }
+
+    /// Says on which tables the job's batches work: none runs while a migration is at a step on one of them.
+    ///
+    /// - Parameter tables: Their names; one that is not there is left out.
+    /// - Throws: `JobInterruption`, or the server's last word.
+    public func works(on tables: [String]) async throws {
+        let relations = try await read { try Lanes.relations(of: tables, $0) }
+        lanes.relations = relations
+    }
+
+    /// Waits, with nothing held.
+    ///
+    /// - Throws: `JobInterruption` as soon as the job should stop.
+    public func sleep(for duration: Duration) async throws {
+        let end = ContinuousClock.now + duration
+        while .now < end {
+            try checkInterruption()
+            await thread.sleep(for: end - .now)
+        }
+        try checkInterruption()
+    }
+
+    /// Runs statements outside a transaction on the session of the batches, for what the server refuses inside
+    /// one.
+    ///
+    /// It begins only while the job is this worker's, and whoever takes the job over ends the session first. What
+    /// was done when the connection is lost in the middle is for the closure to find out: it runs again when it
+    /// failed and may succeed at another try.
+    ///
+    /// - Throws: What the closure threw, `JobInterruption`, or the server's last word.
+    public func outsideTransaction<Result>(
+        _ body: (Connection) throws -> Result
+    ) async throws -> Result {
+        try await persist { connection in
+            try connection.query("select bulkhead.enter_job(\(job.id), \(job.attempt), \(daemon))")
+            do {
+                let result = try body(connection)
+                try connection.query("select bulkhead.leave_job(\(job.id))")
+                return result
+            } catch {
+                if !connection.isLost {
+                    try connection.rollback()
+                    try connection.query("select bulkhead.leave_job(\(job.id))")
+                }
+                throw error
+            }
+        }
     }
 
     /// Runs one batch in one transaction: what the closure changes, the progress that it returns, the
@@ -200,22 +249,39 @@ public final class JobContext {
         _ body: (Batch) async throws -> Progress
     ) async throws -> Duration {
         try await throttle.wait(saying: waits)
-        let took = try await persist(onFailure: onFailure) { connection in
-            let beginning = try begin(connection)
-            // What it waited for an earlier try is no time of its own.
-            let start = ContinuousClock.now
-            switch beginning {
-            case .committedBefore(let progress):
-                adopt(progress)
-            case .open:
-                let progress = try await body(Batch(connection: connection, job: job.id))
-                try commit(progress, connection)
-                adopt(progress)
+        while true {
+            let took = try await persist(onFailure: onFailure) { try await attempt($0, body) }
+            if let took {
+                throttle.batchTook(took)
+                lanes.goOn()
+                return took
             }
-            return .now - start
+            if let reason = lanes.takeReason() { waits(for: reason) }
+            try await sleep(for: Lanes.step)
         }
-        throttle.batchTook(took)
-        return took
+    }
+
+    /// Nil when a migration's step is in the way.
+    private func attempt(
+        _ connection: Connection,
+        _ body: (Batch) async throws -> Progress
+    ) async throws -> Duration? {
+        let beginning = try begin(connection)
+        // What it waited for an earlier try is no time of its own.
+        let start = ContinuousClock.now
+        switch beginning {
+        case .committedBefore(let progress):
+            adopt(progress)
+        case .open:
+            guard try lanes.enter(connection) else {
+                try connection.rollback()
+                return nil
+            }
+            let progress = try await body(Batch(connection: connection, job: job.id))
+            try commit(progress, connection)
+            adopt(progress)
+        }
+        return .now - start
     }
 
     private func adopt(_ progress: Progress) {

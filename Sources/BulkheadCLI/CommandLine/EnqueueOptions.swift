@@ -14,7 +14,8 @@ struct EnqueueOptions {
     private let host: String?
     private let limits: JSONText?
 
-    init(_ arguments: Arguments) throws {
+    /// Reads them; a job that needs no files may run anywhere.
+    init(_ arguments: Arguments, anyHost: Bool = false) throws {
         queue = arguments.text("--queue") ?? "default"
         priority = try arguments.number("--priority", in: Int(Int32.min)...Int(Int32.max)) ?? 0
         runAt = arguments.text("--run-at")
@@ -23,7 +24,7 @@ struct EnqueueOptions {
         maxAttempts = try arguments.number("--max-attempts", in: 1...Int(Int32.max)) ?? 20
         uniqueKey = arguments.text("--unique")
         tags = arguments.texts("--tag")
-        host = arguments.has("--any-host") ? nil : ProcessInfo.processInfo.hostName
+        host = anyHost || arguments.has("--any-host") ? nil : ProcessInfo.processInfo.hostName
         limits = try LimitOptions(arguments).json
     }
 

@@ -46,7 +46,7 @@ struct WorkerOptions {
             configuration,
             handlers: [
                 ImportHandler(importRoot: importRoot), PurgeHandler(importRoot: importRoot),
-                RestoreHandler(importRoot: importRoot),
+                RestoreHandler(importRoot: importRoot), MigrationHandler(),
             ],
             log: log
         )

@@ -23,6 +23,7 @@ final class ImportRun {
     }
 
     func run() async throws -> JSONText? {
+        try await context.works(on: [arguments.tableName])
         let report =
             arguments.atomic == true ? try await loadInOneTransaction() : try await loadInBatches()
         try limit.check(report.totals, job: context.job.id)

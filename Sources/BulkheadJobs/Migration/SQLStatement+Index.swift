@@ -38,7 +38,7 @@ extension SQLStatement {
         return written(first, name)
     }
 
-    /// The two tables of ALTER TABLE ... DETACH PARTITION ... CONCURRENTLY.
+    /// The two tables of a DETACH PARTITION CONCURRENTLY.
     var detachment: (parent: String, partition: String)? {
         guard begins(with: "alter", "table"), contains("detach", "partition"),
             contains("concurrently"),

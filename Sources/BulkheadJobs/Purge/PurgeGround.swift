@@ -23,6 +23,9 @@ struct PurgeGround {
     let columns: [ArchivedColumn]
     let filenode: Int64
 
+    /// The same for the feed.
+    var feed: FeedTarget { FeedTarget(oid: oid, relation: relation, key: feedKey) }
+
     init(
         _ oid: Int64,
         of table: PurgeTable,

@@ -25,6 +25,7 @@ final class PurgeRun {
     }
 
     func run() async throws -> JSONText? {
+        try await context.works(on: [arguments.tableName])
         let table = try await context.read { try PurgeTable($0, name: arguments.tableName) }
         let graph = try await context.read { try ReferenceGraph(table, $0) }
         let isNew = try PurgeProgress(context.progress) == nil

@@ -42,7 +42,7 @@ struct Removal {
             )
             """
         )
-        parts.append("told as (\(ground.change(.delete, from: "gone", job: job)))")
+        parts.append("told as (\(ground.feed.change(.delete, from: "gone", job: job)))")
         if case .table(let table) = archive {
             parts.append(
                 "kept as (\(table.insertion(of: ground.columns, from: "gone", job: job, batch: batch)))"

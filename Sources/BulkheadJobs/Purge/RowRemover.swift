@@ -18,7 +18,7 @@ struct RowRemover {
         let tables = """
             with gone as (
                 delete from \(ground.source) t where t.ctid = any (\(rows.placeList)) returning \(columns)
-            ), told as (\(ground.change(.delete, from: "gone", job: job)))
+            ), told as (\(ground.feed.change(.delete, from: "gone", job: job)))
             """
         let count = try run(tables, rows: "gone", of: ground, into: target)
         return try archive.record(
@@ -48,7 +48,7 @@ struct RowRemover {
                 select \(columns) from \(ground.source) t where t.ctid = any (\(places))
             ), changed as (
                 update \(ground.source) t set \(set) where t.ctid = any (\(places)) returning \(key)
-            ), told as (\(ground.change(.update, from: "changed", job: job)))
+            ), told as (\(ground.feed.change(.update, from: "changed", job: job)))
             """
         let count = try run(tables, rows: "was", of: ground, into: target)
         return try archive.record(

@@ -19,6 +19,14 @@ struct ArchivedBlock {
         case file(String, offset: Int64, bytes: Int64, checksum: Int64)
     }
 
+    /// The tables that a purge took rows from.
+    static func tables(job: Int64, _ connection: Connection) throws -> [String] {
+        let rows = try connection.query(
+            "select distinct relation from bulkhead.archive_block where job = \(job)"
+        )
+        return try (0..<rows.count).map { try rows.required($0, 0) }
+    }
+
     /// The blocks of a batch, in the order in which they go back; nobody else brings them back meanwhile.
     static func unrestored(
         job: Int64,

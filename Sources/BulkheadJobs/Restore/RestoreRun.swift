@@ -21,6 +21,8 @@ final class RestoreRun {
     }
 
     func run() async throws -> JSONText? {
+        let tables = try await context.read { try ArchivedBlock.tables(job: arguments.job, $0) }
+        try await context.works(on: tables)
         let total = try await context.read { connection in
             try connection.query(
                 "select sum(rows)::bigint from bulkhead.archive_block where job = \(arguments.job)"

@@ -48,10 +48,10 @@ struct RestoreStatement {
             """,
             "added as (select * from back where is_new)",
             "changed as (select * from back where not is_new)",
-            "told as (\(ground.change(.insert, from: "added", job: job)))",
+            "told as (\(ground.feed.change(.insert, from: "added", job: job)))",
         ]
         if policy.changesRows {
-            parts.append("told_too as (\(ground.change(.update, from: "changed", job: job)))")
+            parts.append("told_too as (\(ground.feed.change(.update, from: "changed", job: job)))")
         }
         // Under skip, what is there again stays in the archive.
         let isBack =
@@ -109,7 +109,7 @@ struct RestoreStatement {
                 returning \(ground.keyColumns.map { "t.\($0)" }.joined(separator: ", "))
             )
             """,
-            "told as (\(ground.change(.update, from: "changed", job: job)))",
+            "told as (\(ground.feed.change(.update, from: "changed", job: job)))",
         ]
         parts += taking(where: "true")
         return """

@@ -44,11 +44,18 @@ package struct MigrationTrial {
 
     /// Tries the files, one after another, to the first step that fails.
     ///
+    /// - Parameters:
+    ///   - files: The files, in their order.
+    ///   - applied: How many steps of a file are applied already, by its number.
+    /// - Returns: What was seen.
     /// - Throws: `MigrationError` for a file that cannot be read; what the server says when it goes away.
-    package func forecast(_ files: [MigrationFile]) throws -> MigrationForecast {
+    package func forecast(
+        _ files: [MigrationFile],
+        applied: [String: Int] = [:]
+    ) throws -> MigrationForecast {
         var forecast = MigrationForecast()
         for file in files {
-            for step in try MigrationPlan(file).up {
+            for step in try MigrationPlan(file).up.dropFirst(applied["\(file.version)"] ?? 0) {
                 let tried = try forecastStep(step, of: file)
                 forecast.steps.append(tried)
                 if tried.error != nil { return forecast }

@@ -36,6 +36,13 @@ package struct MigrationDirectory: Sendable {
         }
     }
 
+    /// One file that is not on a disk.
+    package init(file: MigrationFile) {
+        files = [file]
+        notes = []
+        isComplete = false
+    }
+
     private init(_ names: [String], isComplete: Bool, path: (String) -> String) throws {
         var survey = MigrationNames()
         for name in names.sorted() { try survey.add(name) }

@@ -1,0 +1,123 @@
+internal import Bulkhead
+internal import Postgres
+
+/// A step whose statements each stand for themselves: outside a transaction where they refuse one.
+///
+/// What was done outside and what is recorded of it cannot commit together, so each such statement leaves word
+/// before it starts, and the next try finds out what the last one left.
+struct OutsideStep {
+    private let site: StepSite
+
+    /// How far the step is.
+    private struct Position: Codable {
+        /// The statements that are done.
+        var done = 0
+        /// The indexes that there were before the next one was first tried; nil when it was not.
+        var before: [Int64]?
+    }
+
+    init(_ site: StepSite) {
+        self.site = site
+    }
+
+    func run() async throws {
+        let statements = site.task.step.statements
+        var position = try await begin()
+        while position.done < statements.count {
+            let statement = statements[position.done]
+            var next = position
+            next.done += 1
+            next.before = nil
+            if statement.runsOutside {
+                try await runOutside(statement, &position)
+                try await record(next)
+            } else {
+                try await LockedTransaction(site, [statement]).run { batch in
+                    try note(next, batch)
+                }
+            }
+            position = next
+        }
+    }
+
+    private func begin() async throws -> Position {
+        var position: Position?
+        try await site.context.batch { batch in
+            position = try site.open(batch)?.decode()
+            return try site.close(batch, [], isDone: false)
+        }
+        return position ?? Position()
+    }
+
+    private func record(_ position: Position) async throws {
+        try await site.context.batch { batch in
+            _ = try site.open(batch)
+            return try note(position, batch)
+        }
+    }
+
+    private func note(_ position: Position, _ batch: Batch) throws -> Progress {
+        let ledger = MigrationLedger(connection: batch.connection)
+        try ledger.note(site.task, position: JSONText(encoding: position))
+        let isDone = position.done == site.task.step.statements.count
+        return try site.close(batch, site.task.step.statements, isDone: isDone)
+    }
+
+    private func runOutside(_ statement: SQLStatement, _ position: inout Position) async throws {
+        try await site.waitForLanes([statement], and: statement.indexedTable.map { [$0] } ?? [])
+        let isFirst = position.before == nil
+        if isFirst {
+            position.before = try await site.context.read { connection in
+                try inPath(connection) { try Leftovers.present(statement, connection) }
+            }
+            try await record(position)
+        }
+        let leftovers = Leftovers(statement, before: position.before ?? [], isFirst: isFirst)
+        do {
+            try await site.context.outsideTransaction { connection in
+                try site.turn.require(connection)
+                try inPath(connection) { try attempt(statement, leftovers, connection) }
+            }
+        } catch let failure as JobFailure {
+            // An index that is no good slows down every write until it is gone.
+            try await site.context.outsideTransaction { connection in
+                try inPath(connection) { try leftovers.drop(connection) }
+            }
+            throw failure
+        }
+    }
+
+    private func inPath<Result>(_ connection: Connection, _ body: () throws -> Result) throws
+        -> Result
+    {
+        try site.usePath(connection, isLocal: false)
+        // Waiting holds up nobody but other changes of the schema, and may take as long as a report runs.
+        try connection.query("select pg_catalog.set_config('lock_timeout', '0', false)")
+        do {
+            let result = try body()
+            try connection.restoreSettings()
+            return result
+        } catch {
+            if !connection.isLost { try connection.restoreSettings() }
+            throw error
+        }
+    }
+
+    private func attempt(
+        _ statement: SQLStatement,
+        _ leftovers: Leftovers,
+        _ connection: Connection
+    ) throws {
+        if try leftovers.isDone(connection) { return }
+        try leftovers.drop(connection)
+        let text = try leftovers.finishing(connection) ?? statement.concurrentText
+        _ = try site.run(statement, as: text, connection).count
+        guard try leftovers.isSound(connection) else {
+            throw JobFailure(
+                "\(site.task.position(statement)): the index was built and is not valid: look for it with "
+                    + "select indexrelid::regclass from pg_index where not indisvalid",
+                position: site.task.position(statement)
+            )
+        }
+    }
+}
