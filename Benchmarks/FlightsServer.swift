@@ -102,6 +102,32 @@ struct FlightsServer {
         )
     }
 
+    /// Enqueues migration files, by their names; nothing runs them yet.
+    func enqueueMigration(_ files: [String: String], in database: String) throws {
+        let directory = folder.appending(path: "migrations")
+        if FileManager.default.fileExists(atPath: directory.path()) {
+            try FileManager.default.removeItem(at: directory)
+        }
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        for (name, text) in files {
+            try text.write(to: directory.appending(path: name), atomically: true, encoding: .utf8)
+        }
+        _ = try Child.run(
+            program,
+            ["migrate", directory.path(), "--quiet"],
+            environment: ["BULKHEAD_DATABASE_URL": server.url(database: database)]
+        )
+    }
+
+    /// Runs a daemon until nothing is left to do.
+    func drain(_ database: String) throws -> Child {
+        try Child.run(
+            program,
+            ["worker", "--drain", "--log-level", "warning"],
+            environment: ["BULKHEAD_DATABASE_URL": server.url(database: database)]
+        )
+    }
+
     /// One DELETE that writes the same change rows.
     static func oneDelete(_ condition: String) -> String {
         """

@@ -22,7 +22,9 @@ public enum SchemaCopy {
         variables["BULKHEAD_SCRATCH"] = database
         variables["PGAPPNAME"] = "bulkhead dry run"
         // The newest programs first: pg_dump must not be older than the server.
-        variables["PATH"] = ([newest(variables)] + [variables["PATH"]]).compactMap(\.self).joined(separator: ":")
+        variables["PATH"] = ([newest(variables)] + [variables["PATH"]]).compactMap(\.self).joined(
+            separator: ":"
+        )
         let script = """
             umask 077
             trap 'rm -f "$BULKHEAD_FILE"' EXIT

@@ -57,7 +57,9 @@ struct InferredMigration {
             return try MigrationFile(name: "\(stamp)_model.sql", text: text)
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: directory)
-        let versions = names.filter { $0.hasSuffix(".sql") }.compactMap { MigrationVersion(fileName: $0) }
+        let versions = names.filter { $0.hasSuffix(".sql") }.compactMap {
+            MigrationVersion(fileName: $0)
+        }
         let next = (versions.max()?.parts.first ?? 0) + 1
         let digits = String(next)
         let name = String(repeating: "0", count: max(0, 4 - digits.count)) + "\(digits)_model.sql"

@@ -28,7 +28,8 @@ package struct MigrationTrial {
             """
             select pg_catalog.format('%I.%I', n.nspname, c.relname),
                 pg_catalog.pg_total_relation_size(c.oid) - pg_catalog.pg_indexes_size(c.oid),
-                greatest(c.reltuples, pg_catalog.pg_stat_get_live_tuples(c.oid), 0)::bigint
+                case when c.reltuples > 0 then c.reltuples
+                    else pg_catalog.pg_stat_get_live_tuples(c.oid) end::bigint
             from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
             where c.relkind in ('r', 'p', 'm') and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')
             """
@@ -82,7 +83,7 @@ package struct MigrationTrial {
                     try tried.statements.append(ranAlone(statement))
                 }
             case .backfill(let backfill):
-                tried.statements = step.statements.map { walked($0, backfill) }
+                tried.statements = try step.statements.map { try walked($0, backfill) }
             }
         } catch let error as PostgresError where !scratch.isLost {
             let line = step.statements.dropFirst(tried.statements.count).first?.line ?? step.line
@@ -135,7 +136,14 @@ package struct MigrationTrial {
             return try scratch.transaction { _ in try observed(statement) }
         }
         try scratch.query(SQL(unsafe: statement.concurrentText))
-        guard let written = statement.indexedTable else { return forecast(statement, []) }
+        guard let table = try statement.indexedTable.flatMap(fullName) else {
+            return forecast(statement, [])
+        }
+        return forecast(statement, [ConcurrentStatement.effect(statement, on: table)])
+    }
+
+    /// A table's name with its schema; nil where there is no such table.
+    private func fullName(_ written: String) throws -> String? {
         let row = try scratch.query(
             """
             select pg_catalog.format('%I.%I', n.nspname, c.relname)
@@ -143,18 +151,20 @@ package struct MigrationTrial {
             where c.oid = pg_catalog.to_regclass(\(written))
             """
         )
-        guard !row.isEmpty else { return forecast(statement, []) }
-        return forecast(
-            statement,
-            [ConcurrentStatement.effect(statement, on: try row.required(0, 0))]
-        )
+        return row.isEmpty ? nil : try row.required(0, 0)
     }
 
     /// A backfill takes row locks, batch after batch.
     private func walked(
         _ statement: SQLStatement,
         _ backfill: MigrationStep.Backfill
-    ) -> MigrationForecast.Statement {
-        forecast(statement, [TableEffect(table: backfill.table, lock: .rowExclusive)])
+    ) throws -> MigrationForecast.Statement {
+        guard let table = try fullName(backfill.table) else {
+            throw PostgresError(
+                state: .undefinedTable,
+                message: "there is no table \(backfill.table) to walk"
+            )
+        }
+        return forecast(statement, [TableEffect(table: table, lock: .rowExclusive)])
     }
 }

@@ -8,6 +8,7 @@ public struct ModelPlanner {
     private let live: SchemaModel
     private let wanted: SchemaModel
     private let probe: ModelProbe
+    private let write: NameWriter
     private var plan = ModelPlan()
 
     /// Compares a declared model with what is there.
@@ -18,6 +19,7 @@ public struct ModelPlanner {
     /// - Returns: The plan.
     /// - Throws: `JobFailure` when the model cannot be made at all.
     public static func plan(_ declared: SchemaModel, _ connection: Connection) throws -> ModelPlan {
+        let write = try NameWriter(connection)
         let found = try CatalogModel(schema: declared.schema, connection)
         let wanted = try declared.normal(connection)
         let renames = ModelRename.all(from: found.model, to: declared)
@@ -29,23 +31,33 @@ public struct ModelPlanner {
         var planner = ModelPlanner(
             live: live,
             wanted: wanted,
-            probe: ModelProbe(schema: declared.schema, connection: connection)
+            probe: ModelProbe(schema: declared.schema, connection: connection),
+            write: write
         )
         planner.plan.notes = found.notes.map { "\($0): it is left as it is" }
         for rename in renames {
-            planner.plan.transaction(rename.reason, rename.statement(schema: declared.schema))
+            planner.plan.transaction(
+                rename.reason,
+                rename.statement(schema: declared.schema, write)
+            )
         }
         try planner.compareTables()
         return planner.plan
     }
 
-    private init(live: SchemaModel, wanted: SchemaModel, probe: ModelProbe) {
+    private init(
+        live: SchemaModel,
+        wanted: SchemaModel,
+        probe: ModelProbe,
+        write: NameWriter
+    ) {
+        self.write = write
         self.live = live
         self.wanted = wanted
         self.probe = probe
     }
 
-    private func name(_ table: String) -> String { quoted(live.schema, table) }
+    private func name(_ table: String) -> String { write(live.schema, table) }
 
     // MARK: Tables
 
@@ -67,9 +79,15 @@ public struct ModelPlanner {
     private mutating func create(_ table: String) {
         guard let model = wanted.tables[table] else { return }
         let indexes = model.indexes.sorted { $0.key < $1.key }.map { index in
-            TableModel.indexCreation(index.key, on: name(table), index.value, concurrently: false)
+            TableModel.indexCreation(
+                index.key,
+                on: name(table),
+                index.value,
+                concurrently: false,
+                write
+            )
         }
-        plan.add("transaction", "create \(table)", [model.creation(name(table))] + indexes)
+        plan.add("transaction", "create \(table)", [model.creation(name(table), write)] + indexes)
     }
 
     /// Of a table that is new: nobody has rows that could break them.
@@ -77,7 +95,7 @@ public struct ModelPlanner {
         for key in wanted.tables[table]?.foreignKeys ?? [] {
             plan.transaction(
                 "let \(table) refer by \(key.key)",
-                "alter table \(name(table)) add constraint \(quoted(identifier: key.key)) \(key.value)"
+                "alter table \(name(table)) add constraint \(write(key.key)) \(key.value)"
             )
         }
     }
@@ -99,7 +117,7 @@ public struct ModelPlanner {
         for column in old.columns where new.column(column.name) == nil {
             plan.transaction(
                 "drop \(table).\(column.name), which the model does not have",
-                "alter table \(name(table)) drop column \(quoted(identifier: column.name))"
+                "alter table \(name(table)) drop column \(write(column.name))"
             )
         }
     }
@@ -108,7 +126,7 @@ public struct ModelPlanner {
         if column.generated != nil || column.identity != nil || column.isSerial {
             plan.problems.append(
                 "\(table).\(column.name) gives every row a value of its own, so adding it writes the whole table anew: "
-                    + "write a step `alter table \(table) add column \(column.definition)` for a quiet hour"
+                    + "write a step `alter table \(table) add column \(column.definition(write))` for a quiet hour"
             )
             return
         }
@@ -124,11 +142,11 @@ public struct ModelPlanner {
             }
             plan.transaction(
                 "add \(table).\(column.name)",
-                "\(alter) add column \(column.definition)"
+                "\(alter) add column \(column.definition(write))"
             )
             return
         }
-        let name = quoted(identifier: column.name)
+        let name = write(column.name)
         var statements = ["\(alter) add column \(name) \(column.type)"]
         if let value = column.defaultValue {
             statements.append("\(alter) alter column \(name) set default \(value)")
@@ -140,7 +158,7 @@ public struct ModelPlanner {
 
     private mutating func backfill(_ column: ColumnModel, of table: String) {
         guard let value = column.backfill ?? column.defaultValue else { return }
-        let name = quoted(identifier: column.name)
+        let name = write(column.name)
         plan.add(
             "backfill \(self.name(table)) until \(name) is not null",
             "fill \(table).\(column.name) of the rows that are there",
@@ -150,13 +168,17 @@ public struct ModelPlanner {
 
     /// By a check that is validated first: then SET NOT NULL need not look at the rows.
     private mutating func require(_ column: ColumnModel, of table: String) {
-        let name = quoted(identifier: column.name)
+        let name = write(column.name)
         let alter = "alter table \(self.name(table))"
-        let check = quoted(identifier: "\(table)_\(column.name)_is_there")
+        let check = write("\(table)_\(column.name)_is_there")
         plan.transaction(
             "from now on \(table).\(column.name) is required",
             "\(alter) add constraint \(check) check (\(name) is not null) not valid"
         )
+        if column.backfill != nil || column.defaultValue != nil {
+            // Rows that came without a value while the first one ran.
+            backfill(column, of: table)
+        }
         plan.transaction("look at the rows that are there", "\(alter) validate constraint \(check)")
         plan.transaction(
             "require \(table).\(column.name)",
@@ -172,7 +194,7 @@ public struct ModelPlanner {
         _ oldTable: TableModel
     ) throws {
         let path = "\(table).\(new.name)"
-        let name = quoted(identifier: new.name)
+        let name = write(new.name)
         let alter = "alter table \(self.name(table))"
         if old.generated != new.generated || old.identity != new.identity
             || old.isSerial != new.isSerial
@@ -217,7 +239,7 @@ public struct ModelPlanner {
         case .free:
             plan.transaction(
                 "\(path) becomes \(new.type), in the catalog alone",
-                "alter table \(name(table)) alter column \(quoted(identifier: new.name)) type \(new.type)"
+                "alter table \(name(table)) alter column \(write(new.name)) type \(new.type)"
             )
         case .needsExpression where new.backfill == nil:
             plan.problems.append(
@@ -238,7 +260,7 @@ public struct ModelPlanner {
         _ oldTable: TableModel
     ) throws {
         let path = "\(table).\(new.name)"
-        let name = quoted(identifier: new.name)
+        let name = write(new.name)
         let uses = (oldTable.constraints.merging(oldTable.indexes) { one, _ in one })
             .filter { $0.value.contains(new.name) }.map(\.key).sorted()
         guard uses.isEmpty, !old.isRequired, old.defaultValue == nil else {
@@ -249,10 +271,10 @@ public struct ModelPlanner {
             )
             return
         }
-        let fresh = quoted(identifier: "\(new.name)_new")
-        let former = quoted(identifier: "\(new.name)_old")
-        let trigger = quoted(identifier: "\(table)_\(new.name)_both")
-        let function = quoted(live.schema, "\(table)_\(new.name)_both")
+        let fresh = write("\(new.name)_new")
+        let former = write("\(new.name)_old")
+        let trigger = write("\(table)_\(new.name)_both")
+        let function = write(live.schema, "\(table)_\(new.name)_both")
         let table = self.name(table)
         let value = new.backfill ?? "\(name)::\(new.type)"
         plan.add(
@@ -300,14 +322,14 @@ public struct ModelPlanner {
         where new.constraints[constraint] != definition {
             plan.transaction(
                 "drop constraint \(constraint) of \(table)",
-                "alter table \(name(table)) drop constraint \(quoted(identifier: constraint))"
+                "alter table \(name(table)) drop constraint \(write(constraint))"
             )
         }
         for (index, definition) in old.indexes.sorted(by: { $0.key < $1.key })
         where new.indexes[index] != definition {
             plan.concurrently(
                 "drop index \(index)",
-                "drop index concurrently \(quoted(live.schema, index))"
+                "drop index concurrently \(write(live.schema, index))"
             )
         }
     }
@@ -325,14 +347,20 @@ public struct ModelPlanner {
         where old.indexes[index] != definition {
             plan.concurrently(
                 "build index \(index)",
-                TableModel.indexCreation(index, on: name(table), definition, concurrently: true)
+                TableModel.indexCreation(
+                    index,
+                    on: name(table),
+                    definition,
+                    concurrently: true,
+                    write
+                )
             )
         }
     }
 
     private mutating func add(_ constraint: String, _ definition: String, to table: String) {
         let alter = "alter table \(name(table))"
-        let name = quoted(identifier: constraint)
+        let name = write(constraint)
         let word = definition.lowercased()
         if word.hasPrefix("check") || word.hasPrefix("foreign key") {
             plan.transaction(

@@ -11,10 +11,10 @@ struct ModelRename {
         "rename \(column.map { "\(table).\($0)" } ?? table) to \(newName)"
     }
 
-    func statement(schema: String) -> String {
-        let part = column.map { " column \(quoted(identifier: $0))" } ?? ""
+    func statement(schema: String, _ write: NameWriter) -> String {
+        let part = column.map { " column \(write($0))" } ?? ""
         return
-            "alter table \(quoted(schema, table)) rename\(part) to \(quoted(identifier: newName))"
+            "alter table \(write(schema, table)) rename\(part) to \(write(newName))"
     }
 
     /// The renames that lead from one model to another, tables first.

@@ -19,7 +19,11 @@ extension SchemaModel {
             try connection.takingBack {
                 try make(connection)
                 for rename in renames {
-                    try run(rename.statement(schema: Self.scratch), rename.table, connection)
+                    let statement = try rename.statement(
+                        schema: Self.scratch,
+                        NameWriter(connection)
+                    )
+                    try run(statement, rename.table, connection)
                 }
                 let made = try CatalogModel(
                     schema: Self.scratch,
@@ -45,26 +49,28 @@ extension SchemaModel {
 
     private func make(_ connection: Connection) throws {
         try connection.run(script: "create schema \(Self.scratch)")
-        let path = "\(Self.scratch), \(quoted(identifier: schema))"
+        let write = try NameWriter(connection)
+        let path = "\(Self.scratch), \(write(schema))"
         try connection.query("select pg_catalog.set_config('search_path', \(path), true)")
         let sorted = tables.sorted { $0.key < $1.key }
         for (name, table) in sorted {
-            let scratch = quoted(Self.scratch, name)
-            try run(table.creation(scratch), name, connection)
+            let scratch = write(Self.scratch, name)
+            try run(table.creation(scratch, write), name, connection)
             for (index, definition) in table.indexes.sorted(by: { $0.key < $1.key }) {
                 let create = TableModel.indexCreation(
                     index,
                     on: scratch,
                     definition,
-                    concurrently: false
+                    concurrently: false,
+                    write
                 )
                 try run(create, name, connection)
             }
         }
         for (name, table) in sorted {
             for key in table.foreignKeys {
-                let add = "add constraint \(quoted(identifier: key.key)) \(key.value)"
-                try run("alter table \(quoted(Self.scratch, name)) \(add)", name, connection)
+                let add = "add constraint \(write(key.key)) \(key.value)"
+                try run("alter table \(write(Self.scratch, name)) \(add)", name, connection)
             }
         }
     }
@@ -126,11 +132,12 @@ extension TableModel {
         _ name: String,
         on table: String,
         _ definition: String,
-        concurrently: Bool
+        concurrently: Bool,
+        _ write: NameWriter
     ) -> String {
         let isUnique = definition.lowercased().hasPrefix("unique ")
         let rest = isUnique ? String(definition.dropFirst("unique ".count)) : definition
         return "create \(isUnique ? "unique " : "")index \(concurrently ? "concurrently " : "")"
-            + "\(quoted(identifier: name)) on \(table) \(rest)"
+            + "\(write(name)) on \(table) \(rest)"
     }
 }

@@ -2,11 +2,11 @@ internal import Postgres
 
 extension TableModel {
     /// Creates the table with its columns and all constraints but foreign keys.
-    func creation(_ name: String) -> String {
+    func creation(_ name: String, _ write: NameWriter) -> String {
         let parts =
-            columns.map { "    \($0.definition)" }
+            columns.map { "    \($0.definition(write))" }
             + constraints.sorted { $0.key < $1.key }.filter { !$0.value.isForeignKey }.map {
-                "    constraint \(quoted(identifier: $0.key)) \($0.value)"
+                "    constraint \(write($0.key)) \($0.value)"
             }
         return "create table \(name) (\n\(parts.joined(separator: ",\n"))\n)"
     }
@@ -18,8 +18,8 @@ extension TableModel {
 
 extension ColumnModel {
     /// As it stands in CREATE TABLE.
-    var definition: String {
-        var text = "\(quoted(identifier: name)) \(isSerial ? serialType : type)"
+    func definition(_ write: NameWriter) -> String {
+        var text = "\(write(name)) \(isSerial ? serialType : type)"
         if let identity { text += " generated \(identity) as identity" }
         if let generated { text += " generated always as (\(generated)) stored" }
         if let defaultValue { text += " default \(defaultValue)" }
