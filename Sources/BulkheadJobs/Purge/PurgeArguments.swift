@@ -63,6 +63,9 @@ struct PurgeArguments: Decodable {
         return nil
     }
 
+    /// What a batch may take where its size is chosen by the time that it takes.
+    static let usualBatch = 10_000
+
     /// Whether rows are copied before they go.
     var archives: Bool { archiveTable != nil || archiveFile != nil }
 }

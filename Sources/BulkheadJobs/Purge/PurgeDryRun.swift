@@ -5,14 +5,14 @@ internal import Postgres
 struct PurgeDryRun {
     private let context: JobContext
     private let arguments: PurgeArguments
+    private let batch: Int
 
-    /// What a batch may take where its size is chosen by the time that it takes.
-    private static let usualBatch = 10_000
     private static let mostTables = 20
 
     init(_ context: JobContext, _ arguments: PurgeArguments) {
         self.context = context
         self.arguments = arguments
+        batch = arguments.batch ?? PurgeArguments.usualBatch
     }
 
     func run() async throws -> JSONText? {
@@ -25,7 +25,7 @@ struct PurgeDryRun {
         let graph = try ReferenceGraph(table, connection)
         let plan = try PurgePlan(arguments, table, connection)
         let rows = min(plan.expectedRows, arguments.maxRows ?? .max)
-        let batch = Int64(arguments.batch ?? Self.usualBatch)
+        let batch = Int64(batch)
         return PurgePreview(
             condition: plan.condition.sql,
             rows: rows,
@@ -46,7 +46,7 @@ struct PurgeDryRun {
     ) throws -> [PurgePreview.Walked] {
         try plan.grounds.prefix(Self.mostTables).map { oid in
             let ground = try PurgeGround(oid, of: table, connection)
-            let way = try ground.way(plan.condition.sql, table, connection)
+            let way = try ground.way(plan.condition.sql, table, batch: batch, connection)
             return PurgePreview.Walked(table: ground.name, way: way?.words ?? "it is empty")
         }
     }
@@ -59,12 +59,13 @@ struct PurgeDryRun {
     ) throws -> String? {
         for oid in plan.grounds {
             let ground = try PurgeGround(oid, of: table, connection)
-            guard let way = try ground.way(plan.condition.sql, table, connection) else { continue }
+            guard let way = try ground.way(plan.condition.sql, table, batch: batch, connection)
+            else { continue }
             let removal = Removal(
                 ground: ground,
                 position: WalkPosition(way: way, filenode: ground.filenode),
                 condition: plan.condition.sql,
-                size: Removal.Size(rows: arguments.batch ?? Self.usualBatch, pages: 256),
+                size: Removal.Size(rows: batch, pages: 256),
                 skipsLocked: false,
                 archive: nil,
                 job: context.job.id,

@@ -68,14 +68,17 @@ extension PurgeGround {
 struct GroundGone: Error {}
 
 extension PurgeGround {
-    /// Chooses the way through the table; nil when there is nothing to walk.
+    /// Chooses the way through the table for batches of so many rows; nil when there is nothing to walk.
     func way(
         _ condition: String,
         _ table: PurgeTable,
+        batch: Int,
         _ connection: Connection
     ) throws -> WalkPosition.Way? {
         if oid == table.oid, table.facts.isPartitioned { return try keyWay(table, connection) }
-        if let column = try indexedColumn(condition, connection) {
+        if let column = try IndexedColumn(of: self, serving: condition, connection),
+            column.isWorthWalking(batch: batch)
+        {
             return try indexWay(column, connection)
         }
         let pages: Int64 = try connection.query(
@@ -101,7 +104,7 @@ extension PurgeGround {
     }
 
     private func indexWay(
-        _ column: (name: String, type: String),
+        _ column: IndexedColumn,
         _ connection: Connection
     ) throws -> WalkPosition.Way? {
         let row = try connection.query(
@@ -114,38 +117,6 @@ extension PurgeGround {
         )
         guard !row.isEmpty else { return nil }
         return .index(column: column.name, type: column.type, end: try row.required(0, 0))
-    }
-
-    /// The first column of the index by which the server itself would look for the rows.
-    private func indexedColumn(
-        _ condition: String,
-        _ connection: Connection
-    ) throws -> (name: String, type: String)? {
-        let plan: JSONText = try connection.query(
-            SQL(
-                unsafe:
-                    "explain (format json, verbose) select from \(source) as \(alias) where \(condition)"
-            )
-        ).required(0, 0)
-        let index = try plan.decode([QueryPlan].self).first?.plan.index(scanning: alias)
-        guard let index else { return nil }
-        let row = try connection.query(
-            """
-            select pg_catalog.quote_ident(a.attname), pg_catalog.format_type(a.atttypid, a.atttypmod)
-            from pg_catalog.pg_index i
-            join pg_catalog.pg_class c on c.oid = i.indexrelid
-            join pg_catalog.pg_am m on m.oid = c.relam and m.amname = 'btree'
-            join pg_catalog.pg_opclass o on o.oid = i.indclass[0] and o.opcdefault
-            join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
-            where i.indrelid = \(oid)::oid and c.relname = \(index.name) and i.indisvalid and i.indpred is null
-                and i.indcollation[0] = a.attcollation
-            """
-        )
-        guard !row.isEmpty else { return nil }
-        let name: String = try row.required(0, 0)
-        // A column that is NULL has no place in the order; only a comparison keeps those out.
-        guard index.compares(name) else { return nil }
-        return (name, try row.required(0, 1))
     }
 }
 

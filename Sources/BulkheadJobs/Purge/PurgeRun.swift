@@ -141,7 +141,10 @@ final class PurgeRun {
         _ table: PurgeTable
     ) async throws -> WalkPosition? {
         if let position = checkpoint.position { return position }
-        let way = try await context.read { try ground.way(checkpoint.condition, table, $0) }
+        let batch = arguments.batch ?? PurgeArguments.usualBatch
+        let way = try await context.read {
+            try ground.way(checkpoint.condition, table, batch: batch, $0)
+        }
         return way.map { WalkPosition(way: $0, filenode: ground.filenode) }
     }
 

@@ -59,20 +59,26 @@ struct Removal {
     }
 
     /// What came of it, as a JSON object.
+    ///
+    /// A row is counted once and written once: OFFSET keeps the server from putting the counts back in each place,
+    /// and the last place is looked for before it is put into words.
     var summary: String {
         let same = list(places, " and ") { n, _ in "g.bulkhead_p\(n) = b.bulkhead_p\(n)" }
-        let order = list(places) { n, _ in "b.bulkhead_p\(n) desc" }
+        let order = list(places) { n, _ in "bulkhead_p\(n) desc" }
         let place = list(places) { n, _ in "pg_catalog.format('%s', b.bulkhead_p\(n))" }
         return """
-            pg_catalog.json_build_object(
-                'picked', (select count(*) from batch), 'deleted', (select count(*) from gone),
+            (select pg_catalog.json_build_object(
+                'picked', n.picked, 'deleted', n.deleted,
                 'blocked', (select count(*) from batch where \(isBlocked == nil ? "false" : "is_blocked")),
-                'last', (select pg_catalog.json_build_array(\(place)) from batch b order by \(order) limit 1),
-                'left', case when (select count(*) from batch) > (select count(*) from gone) then (
+                'last', (select pg_catalog.json_build_array(\(place)) from (
+                    select * from batch order by \(order) limit 1) as b),
+                'left', case when n.picked > n.deleted then (
                     select pg_catalog.json_build_array(\(place)) from batch b
                     where not exists (select from gone g where \(same)) limit 1) end,
                 'filenode', coalesce(pg_catalog.pg_relation_filenode(\(ground.oid)::oid), 0)::bigint,
                 'is_part', \(ground.oid)::oid = any (\(PurgeTable.members("\(ground.root)::oid"))))
+            from (
+                select (select count(*) from batch) as picked, (select count(*) from gone) as deleted offset 0) as n)
             """
     }
 
