@@ -44,7 +44,7 @@ import Testing
             #expect(try await program.run("migrate", "none").status == 2)
             try place.write("select 1;", to: "1_a.sql")
             for options in [
-                ["--to", "2"], ["--dry-run"], ["--strict"], ["--model", "m.json"],
+                ["--to", "2"], ["--strict"],
                 ["--max-block", "1"],
             ] {
                 let refused = try await program.run(["migrate", "1_a.sql"] + options)
