@@ -382,28 +382,39 @@ begin
     return null;
 end $$;
 
--- Makes this session one that works on a job outside transactions: whoever takes the job over ends it first. A
--- server process that an earlier connection of the same attempt left behind is ended here.
-create function bulkhead.enter_job(job bigint, attempt int, daemon uuid) returns void
+-- Makes this session one that works on a job outside transactions: whoever takes the job over ends it first. False
+-- when the job is no longer the caller's. A server process that an earlier connection of the same attempt left
+-- behind is ended here.
+create function bulkhead.enter_job(job bigint, attempt int, daemon uuid) returns boolean
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
     if not pg_try_advisory_lock(bulkhead.lock_class(), bulkhead.lock_key(enter_job.job)) then
-        perform pg_terminate_backend(p, 5000) from bulkhead.batch_processes(enter_job.job) p;
+        perform pg_terminate_backend(p, 5000) from bulkhead.batch_processes(enter_job.job) p
+        where bulkhead.is_own(enter_job.job, enter_job.attempt, enter_job.daemon);
         if not pg_try_advisory_lock(bulkhead.lock_class(), bulkhead.lock_key(enter_job.job)) then
             raise exception 'an earlier server process is still at work on job %', enter_job.job
                 using errcode = '55006';
         end if;
     end if;
-    if not exists (
-        select from bulkhead.job j
-        where j.id = enter_job.job and j.attempt = enter_job.attempt and j.daemon = enter_job.daemon
-          and j.state = 'running' and bulkhead.holds_lease(enter_job.daemon))
+    -- Looked at with the lock: from here on nobody takes the job without ending this session.
+    if bulkhead.is_own(enter_job.job, enter_job.attempt, enter_job.daemon)
+        and bulkhead.holds_lease(enter_job.daemon)
     then
-        perform pg_advisory_unlock(bulkhead.lock_class(), bulkhead.lock_key(enter_job.job));
-        raise exception 'job % is no longer attempt % of this worker', enter_job.job, enter_job.attempt
-            using errcode = 'BH002';
+        return true;
     end if;
+    perform bulkhead.leave_job(enter_job.job);
+    if bulkhead.is_own(enter_job.job, enter_job.attempt, enter_job.daemon) then
+        raise exception 'daemon % has no lease', enter_job.daemon using errcode = 'BH002';
+    end if;
+    return false;
 end $$;
+
+create function bulkhead.is_own(job bigint, attempt int, daemon uuid) returns boolean
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+    select exists (
+        select from bulkhead.job j
+        where j.id = $1 and j.attempt = $2 and j.daemon = $3 and j.state = 'running')
+$$;
 
 create function bulkhead.leave_job(job bigint) returns void
 language sql volatile set search_path = pg_catalog, pg_temp as $$

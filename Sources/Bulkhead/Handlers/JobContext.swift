@@ -125,7 +125,10 @@ public final class JobContext {
         _ body: (Connection) throws -> Result
     ) async throws -> Result {
         try await persist { connection in
-            try connection.query("select bulkhead.enter_job(\(job.id), \(job.attempt), \(daemon))")
+            let isOwn: Bool = try connection.query(
+                "select bulkhead.enter_job(\(job.id), \(job.attempt), \(daemon))"
+            ).required(0, 0)
+            guard isOwn else { throw JobInterruption.lost }
             do {
                 let result = try body(connection)
                 try connection.query("select bulkhead.leave_job(\(job.id))")

@@ -28,7 +28,13 @@ struct MigrationScene: Sendable {
 
     /// Enqueues files; a pair is a name and a text.
     func enqueue(_ files: [(String, String)], _ options: String = "") async throws -> Int64 {
-        let documents = try JSONText(encoding: files.map { ["name": $0.0, "text": $0.1] })
+        try await enqueue(files.map { try MigrationFile(name: $0.0, text: $0.1) }, options)
+    }
+
+    func enqueue(_ files: [MigrationFile], _ options: String = "") async throws -> Int64 {
+        let documents = try JSONText(
+            encoding: files.map { ["name": $0.name, "text": $0.text, "down": $0.downText].compactMapValues { $0 } }
+        )
         let id = try await database.value(
             "select bulkhead.migrate(\(documents)::jsonb \(unsafe: options.isEmpty ? "" : ", " + options))"
         )
@@ -56,7 +62,13 @@ struct MigrationScene: Sendable {
 
     /// Applies files, which must do.
     func apply(_ files: [(String, String)], _ options: String = "") async throws {
-        let ending = try await migrate(files, options)
+        try await apply(files.map { try MigrationFile(name: $0.0, text: $0.1) }, options)
+    }
+
+    func apply(_ files: [MigrationFile], _ options: String = "") async throws {
+        let job = try await enqueue(files, options)
+        try await drain()
+        let ending = try await ending(of: job)
         try #require(ending.state == "completed", "\(ending.error ?? "")")
     }
 

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY person_name ON person (name);

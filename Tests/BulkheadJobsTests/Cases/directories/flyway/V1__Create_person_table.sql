@@ -1,0 +1,4 @@
+create table PERSON (
+    ID int not null primary key,
+    NAME varchar(100) not null
+);
