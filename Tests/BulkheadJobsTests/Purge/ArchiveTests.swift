@@ -85,7 +85,8 @@ import Testing
                 )
                 let again = try await bench.enqueue("hc.item", "$$true$$, archive => 'own.kept'")
                 try await bench.drain { $0.address = role.address }
-                #expect(try await bench.outcome(of: again).report.archived == 100)
+                let job = try await bench.outcome(of: again)
+                #expect(job.report.archived == 100, "\(job.error ?? "")")
             }
         }
     }
@@ -113,12 +114,18 @@ import Testing
         }
     }
 
-    @Test(arguments: ["/etc/kept.jsonl.gz", "../kept.jsonl.gz", "nowhere/kept.jsonl.gz"])
-    func aFileThatCannotBeMadeFailsBeforeTheFirstRow(name: String) async throws {
+    @Test(
+        arguments: [
+            ("/etc/kept.jsonl.gz", "does not lie inside the import root"),
+            ("../kept.jsonl.gz", "does not lie inside the import root"),
+            ("nowhere/kept.jsonl.gz", "no such file inside the import root"),
+        ]
+    )
+    func aFileThatCannotBeMadeFailsBeforeTheFirstRow(name: String, problem: String) async throws {
         try await PurgeBench.with(Self.items) { bench in
             let job = try await bench.purge("hc.item", "$$true$$, archive => '\(name)'")
             #expect(job.state == "discarded")
-            #expect(job.error?.contains(name) == true, "\(job.error ?? "")")
+            #expect(job.error?.contains(problem) == true, "\(job.error ?? "")")
             #expect(try await bench.value("select count(*) from hc.item") == "100")
         }
     }
@@ -145,6 +152,38 @@ import Testing
             #expect(job.report.archived == 60, "\(job.error ?? "")")
             let back = try await bench.restore(job.id)
             #expect(back.restored.restored == 60, "\(back.error ?? "")")
+            #expect(try await tables.inTurn { try await bench.checksum($0) } == before)
+        }
+    }
+
+    @Test(arguments: ["hc.kept", "kept.jsonl.gz"])
+    func whatGoesAlongInSeveralPartitionsIsArchived(archive: String) async throws {
+        let setup = """
+            create schema hc;
+            create table hc.par (id int primary key);
+            create table hc.chi (id int, par int references hc.par on delete cascade, primary key (id, par))
+                partition by hash (id);
+            create table hc.chi1 partition of hc.chi for values with (modulus 2, remainder 0);
+            create table hc.chi2 partition of hc.chi for values with (modulus 2, remainder 1);
+            create table hc.use (id int primary key, chi int, par int,
+                foreign key (chi, par) references hc.chi on delete set null);
+            create index on hc.chi (par); create index on hc.use (chi, par);
+            insert into hc.par select generate_series(1, 20);
+            insert into hc.chi select g, 1 + g % 20 from generate_series(1, 200) g;
+            insert into hc.use select g, g, 1 + g % 20 from generate_series(1, 200) g;
+            """
+        try await PurgeBench.with(setup) { bench in
+            let tables = ["hc.par", "hc.chi", "hc.use"]
+            let before = try await tables.inTurn { try await bench.checksum($0) }
+            let job = try await bench.purge(
+                "hc.par",
+                "$$true$$, archive => '\(archive)', batch => 6"
+            )
+            #expect(job.report.archived == 420, "\(job.error ?? "")")
+            #expect(job.report.cascaded == 200)
+            let back = try await bench.restore(job.id)
+            #expect(back.restored.restored == 220, "\(back.error ?? "")")
+            #expect(back.restored.updated == 200)
             #expect(try await tables.inTurn { try await bench.checksum($0) } == before)
         }
     }

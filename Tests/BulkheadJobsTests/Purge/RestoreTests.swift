@@ -97,7 +97,7 @@ import Testing
             try await bench.database.run("insert into hc.item values (50, 'new', -1)")
             let job = try await bench.restore(purge.id)
             #expect(job.state == "discarded")
-            #expect(job.error?.contains("50") == true, "\(job.error ?? "")")
+            #expect(job.error?.contains("duplicate key") == true, "\(job.error ?? "")")
             try await bench.database.run("delete from hc.item where id = 50")
             _ = try await bench.value("select bulkhead.retry(\(job.id))")
             try await bench.drain()
@@ -119,7 +119,7 @@ import Testing
             bad[bad.count / 2] ^= 1
             var restore: Int64?
             for (content, problem) in [
-                (bad, "was damaged"), (Data(good.dropLast(3)), "was cut"), (nil, "no such file"),
+                (Data(good.dropLast(3)), "was cut"), (bad, "was damaged"), (nil, "no such file"),
             ] as [(Data?, String)] {
                 if let content {
                     try content.write(to: URL(filePath: path))
