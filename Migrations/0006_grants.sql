@@ -10,6 +10,7 @@ begin
         'bulkhead.reject to %I', role);
     execute format('grant insert, update, delete on bulkhead.reject_file to %I', role);
     execute format('grant insert on bulkhead.change to %I', role);
+    execute format('grant insert, update on bulkhead.archive_block to %I', role);
     execute format('grant insert, update on bulkhead.queue to %I', role);
     execute format('grant insert, update, delete on bulkhead.migration to %I', role);
     execute format('grant execute on all functions in schema bulkhead to %I', role);

@@ -8,20 +8,10 @@ import Testing
 ///
 /// `BULKHEAD_KILL_ROWS` and `BULKHEAD_KILLS` make the runs longer.
 @Suite struct KillTests {
-    static let rows = setting("BULKHEAD_KILL_ROWS", 60_000)
-    static let kills = setting("BULKHEAD_KILLS", 8)
-
     @Test(arguments: ImportUnderFire.Format.allCases)
     func daemonKilledAtRandomMoments(format: ImportUnderFire.Format) async throws {
         try await importing(format) { run in
-            var daemon = try run.startDaemon()
-            for moment in run.randomMoments() {
-                try await run.waitUntil(rows: moment)
-                daemon.send(SIGKILL)
-                _ = await daemon.end()
-                daemon = try run.startDaemon()
-            }
-            try await run.finish(daemon)
+            try await run.finish(try await run.fire.killDaemons(at: run.randomMoments()))
         }
     }
 
@@ -31,15 +21,7 @@ import Testing
     ) async throws {
         try await importing(format) { run in
             let daemon = try run.startDaemon()
-            for moment in run.randomMoments() {
-                try await run.waitUntil(rows: moment)
-                _ = try await run.database.rows(
-                    """
-                    select pg_terminate_backend(pid) from pg_stat_activity
-                    where datname = current_database() and application_name like 'bulkhead worker%'
-                    """
-                )
-            }
+            try await run.fire.terminateWorkers(at: run.randomMoments())
             try await run.finish(daemon)
             #expect(try await run.database.value("select attempt from bulkhead.job") == "1")
         }
@@ -47,22 +29,16 @@ import Testing
 
     @Test(arguments: ["error", "skip", "fill", "update", "replace"], [false, true])
     func daemonKilledAtRandomMomentsUnderEveryPolicy(policy: String, atomic: Bool) async throws {
-        try await TestDatabase.with { database in
+        try await UnderFire.with { fire in
             try await ImportUnderFire.with(
-                database,
+                fire,
                 .csv,
-                rows: Self.rows / 4,
+                rows: UnderFire.rows / 4,
                 policy: policy,
                 atomic: atomic
             ) { run in
-                var daemon = try run.startDaemon()
-                for moment in run.randomMoments().prefix(max(2, Self.kills / 4)) {
-                    try await run.waitUntil(rows: moment)
-                    daemon.send(SIGKILL)
-                    _ = await daemon.end()
-                    daemon = try run.startDaemon()
-                }
-                try await run.finishMerging(daemon)
+                let moments = run.randomMoments().prefix(max(2, UnderFire.kills / 4))
+                try await run.finishMerging(try await run.fire.killDaemons(at: Array(moments)))
             }
         }
     }
@@ -72,11 +48,7 @@ import Testing
         do {
             try await importing(on: server) { run in
                 let daemon = try run.startDaemon()
-                for moment in run.randomMoments().prefix(4) {
-                    try await run.waitUntil(rows: moment)
-                    try await server.kill()
-                    try await server.start()
-                }
+                try await run.fire.kill(server, at: Array(run.randomMoments().prefix(4)))
                 try await run.finish(daemon)
                 #expect(try await run.database.value("select attempt from bulkhead.job") == "1")
             }
@@ -91,24 +63,7 @@ import Testing
         try await importing { run in
             let first = try run.startDaemon("--lease", "1")
             let second = try run.startDaemon("--lease", "1")
-            var frozen = first
-            for moment in run.randomMoments().prefix(3) {
-                try await run.waitUntil(rows: moment)
-                let holder = try await run.database.value(
-                    "select d.pid from bulkhead.job j join bulkhead.daemon d on d.id = j.daemon"
-                )
-                frozen = holder == String(first.pid) ? first : second
-                frozen.send(SIGSTOP)
-                // Another daemon has it, or it is done.
-                try await run.database.waitUntil(
-                    """
-                    select state = 'completed' or coalesce((
-                        select d.pid <> \(Int(frozen.pid)) from bulkhead.daemon d where d.id = j.daemon), false)
-                    from bulkhead.job j
-                    """
-                )
-                frozen.send(SIGCONT)
-            }
+            try await run.fire.freeze(first, second, at: Array(run.randomMoments().prefix(3)))
             try await run.finish(first)
             second.send(SIGTERM)
             #expect(await second.end() == 0)
@@ -191,30 +146,15 @@ import Testing
         on server: PostgresServer? = nil,
         _ body: (ImportUnderFire) async throws -> Void
     ) async throws {
-        if let server {
-            try await ImportUnderFire.with(
-                TestDatabase.onServer(server.url()),
-                format,
-                rows: Self.rows,
-                body
-            )
-        } else {
-            try await TestDatabase.with { database in
-                try await ImportUnderFire.with(database, format, rows: Self.rows, body)
-            }
+        try await UnderFire.with(on: server) { fire in
+            try await ImportUnderFire.with(fire, format, rows: UnderFire.rows, body)
         }
-    }
-
-    private static func setting(_ name: String, _ usual: Int) -> Int {
-        ProcessInfo.processInfo.environment[name].flatMap(Int.init) ?? usual
     }
 }
 
 /// An import into a table without a key, where only a checkpoint of the same transaction can be right.
 struct ImportUnderFire {
-    let database: TestDatabase
-    private let program: Program
-    private let folder: URL
+    let fire: UnderFire
     private let rows: Int
     private var policy: String?
     private var isAtomic = false
@@ -234,43 +174,30 @@ struct ImportUnderFire {
     }
 
     static func with(
-        _ database: TestDatabase,
+        _ fire: UnderFire,
         _ format: Format,
         rows: Int,
         policy: String? = nil,
         atomic: Bool = false,
         _ body: (ImportUnderFire) async throws -> Void
     ) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(
-            path: "bulkhead-\(UUID().uuidString)"
-        )
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer {
-            do {
-                try FileManager.default.removeItem(at: folder)
-            } catch {
-                Issue.record(error)
-            }
-        }
         let file = "in.\(format)"
         try format.text(rows: rows).write(
-            to: folder.appending(path: file),
+            to: fire.folder.appending(path: file),
             atomically: true,
             encoding: .utf8
         )
-        try await database.run(
+        try await fire.database.run(
             "create schema hc; create table hc.row_once (src_line bigint, val text)"
         )
-        if let policy { try await database.run(stored(rows: rows, policy)) }
+        if let policy { try await fire.database.run(stored(rows: rows, policy)) }
         let run = ImportUnderFire(
-            database: database,
-            program: Program(database: database, directory: folder),
-            folder: folder,
+            fire: fire,
             rows: rows,
             policy: policy,
             isAtomic: atomic
         )
-        let enqueued = try await run.program.run(
+        try await fire.enqueue(
             "import",
             "hc.row_once",
             file,
@@ -280,34 +207,22 @@ struct ImportUnderFire {
             policy ?? "error",
             atomic ? "--atomic" : "--quiet"
         )
-        try #require(enqueued.status == 0, "\(enqueued.errors)")
         try await body(run)
     }
 
+    var database: TestDatabase { fire.database }
+
     func startDaemon(_ options: String...) throws -> Running {
-        try program.start(
-            ["worker", "--import-root", folder.path(), "--log-level", "debug"] + options
+        try fire.program.start(
+            ["worker", "--import-root", fire.folder.path(), "--log-level", "debug"] + options
         )
     }
 
-    /// Numbers of rows at which something dies, in order.
-    func randomMoments() -> [Int] {
-        (0..<KillTests.kills).map { _ in .random(in: 0..<rows) }.sorted()
-    }
+    func randomMoments() -> [Int] { UnderFire.randomMoments(below: rows) }
 
-    func waitUntil(rows: Int) async throws {
-        try await database.waitUntil(
-            "select rows_done >= \(rows) or state = 'completed' from bulkhead.job",
-            within: .seconds(120)
-        )
-    }
+    func waitUntil(rows: Int) async throws { try await fire.waitUntil(rows: rows) }
 
-    /// Waits until the daemon is among those that are alive: before that, a signal ends it like any program.
-    func waitUntilReady(_ daemon: Running) async throws {
-        try await database.waitUntil(
-            "select exists (select from bulkhead.daemon where pid = \(Int(daemon.pid)))"
-        )
-    }
+    func waitUntilReady(_ daemon: Running) async throws { try await fire.waitUntilReady(daemon) }
 
     /// Every third row is there already, and counts how often it was changed.
     private static func stored(rows: Int, _ policy: String) -> String {
@@ -322,7 +237,7 @@ struct ImportUnderFire {
 
     /// Waits for the job's end, stops the daemon, and looks at what each row has become.
     func finishMerging(_ daemon: Running) async throws {
-        try await waitForEnd(daemon)
+        try await fire.waitForEnd(daemon)
         let there = policy == "error" ? 0 : rows / 3
         let changed = policy == "error" || policy == "skip" ? 0 : there
         #expect(
@@ -350,7 +265,7 @@ struct ImportUnderFire {
 
     /// Waits for the job's end, stops the daemon, and counts.
     func finish(_ daemon: Running) async throws {
-        try await waitForEnd(daemon)
+        try await fire.waitForEnd(daemon)
         let sum = Int64(rows) * Int64(rows + 1) / 2
         #expect(
             try await database.rows(
@@ -360,21 +275,5 @@ struct ImportUnderFire {
         #expect(
             try await database.value("select result ->> 'inserted' from bulkhead.job") == "\(rows)"
         )
-    }
-
-    private func waitForEnd(_ daemon: Running) async throws {
-        try await waitUntilReady(daemon)
-        do {
-            try await database.waitUntil(
-                "select state = 'completed' from bulkhead.job",
-                within: .seconds(120)
-            )
-        } catch {
-            Issue.record(
-                "\(error)\n\(try daemon.errors())\n\(try await database.rows("select * from bulkhead.job_error"))"
-            )
-        }
-        daemon.send(SIGTERM)
-        #expect(await daemon.end() == 0)
     }
 }

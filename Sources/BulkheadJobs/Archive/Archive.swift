@@ -14,7 +14,8 @@ final class Archive {
     struct Source: Hashable {
         /// The table's oid; of partitions the one of the table that they belong to.
         let table: Int64
-        let isUpdate: Bool
+        /// The foreign key by which columns were set, where they were: one row may let go of several.
+        var key: Int64?
     }
 
     init(_ context: JobContext, _ root: ImportRoot) {
@@ -76,8 +77,8 @@ final class Archive {
     }
 
     /// Where the rows of a table go.
-    func target(_ table: Int64, isUpdate: Bool = false) -> ArchiveTarget? {
-        targets[Source(table: table, isUpdate: isUpdate)]
+    func target(_ table: Int64, setBy key: Int64? = nil) -> ArchiveTarget? {
+        targets[Source(table: table, key: key)]
     }
 
     // MARK: A batch

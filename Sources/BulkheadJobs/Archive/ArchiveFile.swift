@@ -3,17 +3,21 @@ internal import CZlib
 internal import Glibc
 internal import Postgres
 
-/// A file of this attempt that archived rows are appended to, each batch as a gzip member of JSON lines.
+/// A file of this attempt that archived rows are appended to, as gzip members of JSON lines: one for each table or
+/// partition that a batch took rows from.
 ///
 /// What it holds beyond the last block that a committed batch recorded is nobody's: the next block
 /// takes its place.
 final class ArchiveFile {
     let name: String
     private let descriptor: Descriptor
-    /// Where the next block begins.
+    /// Where the committed blocks end.
     private var end: Int64 = 0
+    private var blockStart: Int64 = 0
+    private var blockEnd: Int64 = 0
     private var deflater: Deflater?
     private var rows: Int64 = 0
+    private var checksum: UInt = 0
 
     /// Where a block lies, and what its bytes add up to.
     struct Block {
@@ -31,36 +35,39 @@ final class ArchiveFile {
         descriptor = try root.create(name)
     }
 
-    /// Begins a block at the end of the last one that was kept.
+    /// Begins a batch at the end of the last one that was kept.
     func begin() throws {
-        deflater = try Deflater()
-        rows = 0
         try descriptor.truncate(to: end)
         blockEnd = end
+        beginBlock()
+    }
+
+    private func beginBlock() {
+        blockStart = blockEnd
+        deflater = nil
+        rows = 0
         checksum = 0
     }
 
-    private var blockEnd: Int64 = 0
-    private var checksum: UInt = 0
-
     /// Appends one line.
     func append(_ line: [UInt8]) throws {
-        guard let deflater else { return }
+        let deflater = try deflater ?? Deflater()
+        self.deflater = deflater
         rows += 1
         try deflater.add(line) { try write($0) }
     }
 
-    /// Ends the block and puts it on the disk.
+    /// Ends the block and puts it on the disk; the next line begins another one.
     ///
     /// - Returns: The block, or nil when no line came.
     func finish() throws -> Block? {
         guard rows > 0, let deflater else { return nil }
         try deflater.finish { try write($0) }
-        self.deflater = nil
         try descriptor.flush()
+        defer { beginBlock() }
         return Block(
-            offset: end,
-            bytes: blockEnd - end,
+            offset: blockStart,
+            bytes: blockEnd - blockStart,
             checksum: Int64(checksum),
             rows: rows
         )

@@ -51,13 +51,14 @@ final class CascadeRemover {
             guard let child = tables[reference.childOID],
                 child.oid != table.oid || reference.action != .cascade
             else { continue }
-            let source = Archive.Source(table: child.oid, isUpdate: reference.action != .cascade)
-            guard archive.target(source.table, isUpdate: source.isUpdate) == nil else { continue }
+            let isUpdate = reference.action != .cascade
+            let source = Archive.Source(table: child.oid, key: isUpdate ? reference.id : nil)
+            guard archive.target(source.table, setBy: source.key) == nil else { continue }
             try archive.add(
                 source,
                 like: PurgeGround(child.oid, of: child, connection),
                 arguments,
-                suffix: child.plainName + (source.isUpdate ? "_before" : ""),
+                suffix: child.plainName + (isUpdate ? "_before" : ""),
                 connection
             )
         }

@@ -27,7 +27,7 @@ struct PurgeSite {
         }
         let archive = Archive(context, root)
         try archive.add(
-            Archive.Source(table: table.oid, isUpdate: false),
+            Archive.Source(table: table.oid),
             like: PurgeGround(table.oid, of: table, connection),
             arguments,
             suffix: nil,

@@ -37,7 +37,8 @@ struct RowRemover {
     /// - Returns: How many rows were archived as they were.
     func set(_ change: FoundRows.Change, n: Int) throws -> Int64 {
         let ground = change.rows.ground
-        guard let target = archive.target(change.rows.table.oid, isUpdate: true) else { return 0 }
+        let table = change.rows.table.oid
+        guard let target = archive.target(table, setBy: change.reference.id) else { return 0 }
         let columns = ground.columns.map { "t.\($0.name)" }.joined(separator: ", ")
         let value = change.reference.action == .setNull ? "null" : "default"
         let set = change.reference.setColumns.map { "\($0) = \(value)" }.joined(separator: ", ")

@@ -88,7 +88,7 @@ struct RestoreStatement {
         let set = zip(rest, values).map { "\($0) = \($1)" }.joined(separator: ", ")
         return """
             on conflict (\(ground.keyColumns.joined(separator: ", "))) do update set \(set)
-            where row(\(stored)) operator(pg_catalog.*<>) row(\(values.joined(separator: ", ")))
+            where row(\(stored))::record operator(pg_catalog.*<>) row(\(values.joined(separator: ", ")))::record
             """
     }
 
