@@ -1,11 +1,26 @@
 -- Views for people.
 
+-- How far the index is that a job's session is building, and what the build waits for.
+create function bulkhead.index_build(job bigint, out percent numeric, out waiting text)
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    select round(100.0 * case when p.tuples_total > 0 then p.tuples_done::numeric / p.tuples_total
+                              when p.blocks_total > 0 then p.blocks_done::numeric / p.blocks_total end, 1),
+           case when p.phase like 'waiting%' then concat('an index build, ', p.phase,
+               ' (' || nullif(concat_ws(', ', 'pid ' || nullif(p.current_locker_pid, 0), a.usename,
+                   nullif(a.application_name, '')), '') || ')') end
+    from bulkhead.batch_processes($1) as b (pid)
+    join pg_stat_progress_create_index p on p.pid = b.pid
+    left join pg_stat_activity a on a.pid = p.current_locker_pid
+    limit 1
+$$;
+
 create view bulkhead.job_status as
 select
     j.id, j.kind, j.queue, j.priority, j.state, j.args, j.run_at, j.attempt, j.max_attempts, j.host,
     j.daemon, j.checkpoint, j.rows_done, j.rows_total, j.batches, j.result, j.unique_key, j.tags,
     j.enqueued_by, j.created_at, j.started_at, j.finished_at,
     case when j.state = 'completed' then 100
+         when build.percent is not null then build.percent
          when j.rows_total > 0 then least(100, round(100.0 * j.rows_done / j.rows_total, 1)) end as percent,
     round(pace.rows / nullif(pace.seconds, 0)) as rows_per_second,
     case when j.state = 'running' and pace.rows > 0
@@ -16,7 +31,7 @@ select
     exists (select from bulkhead.request r where r.job = j.id and r.what = 'cancel') as cancel_requested,
     coalesce((select r.what = 'pause' from bulkhead.request r
               where r.job = j.id and r.what <> 'cancel' order by r.id desc limit 1), false) as pause_requested,
-    j.waiting,
+    coalesce(j.waiting, build.waiting) as waiting,
     bulkhead.limits_of(j.id, j.queue, j.limits) as limits,
     (select array_agg(u.value order by u.key)
      from bulkhead.daemon d cross join lateral jsonb_each_text(d.unheeded) as u
@@ -26,7 +41,9 @@ cross join lateral (
     select (j.rows_done - j.rows_before)::numeric as rows,
            extract(epoch from coalesce(j.finished_at,
                case when j.state = 'running' then clock_timestamp() end) - j.started_at)::numeric as seconds
-) as pace;
+) as pace
+-- Looked for only where something runs.
+left join lateral (select b.* from bulkhead.index_build(j.id) as b where j.state = 'running') as build on true;
 comment on view bulkhead.job_status is
     'Jobs with percent, rate, time left, run time and last error; rate and run time are those of the last attempt';
 comment on column bulkhead.job_status.waiting is 'What a running job waits for';

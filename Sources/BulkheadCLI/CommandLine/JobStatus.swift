@@ -75,6 +75,7 @@ struct JobStatus {
             let read, inserted, updated, unchanged, skipped, rejected: Int64?
             let deleted, cascaded, archived, restored, blocked, left: Int64?
             let dropped_partitions: Int64?
+            let steps, rows: Int64?
         }
         guard let result else { return [] }
         do {
@@ -87,6 +88,7 @@ struct JobStatus {
                 ("cascaded", figures.cascaded), ("archived", figures.archived),
                 ("partitions dropped", figures.dropped_partitions),
                 ("blocked by references", figures.blocked), ("left", figures.left),
+                ("steps", figures.steps), ("rows changed", figures.rows),
             ].compactMap { name, count in count.map { (name, $0) } }
         } catch {
             return []

@@ -40,10 +40,15 @@ enum ShowVerb: Verb {
 
     private static func text(_ job: JobStatus, _ connection: Connection) throws -> String {
         var lines = ["job \(job.id): \(job.kind), \(job.state)"]
+        // Of a migration's files only the names: their texts are where they were typed.
+        let arguments: SQL = """
+            (case when kind = 'migration' and jsonb_typeof(args -> 'files') = 'array' then jsonb_set(args, '{files}',
+                (select jsonb_agg(f -> 'name') from jsonb_array_elements(args -> 'files') as f)) else args end)
+            """
         try connection.transaction { connection in
             let row = try connection.query(
                 """
-                select args::text, queue, priority, attempt || ' of ' || max_attempts, host, batches, enqueued_by,
+                select \(arguments)::text, queue, priority, attempt || ' of ' || max_attempts, host, batches, enqueued_by,
                     date_trunc('second', created_at)::text, date_trunc('second', started_at)::text,
                     date_trunc('second', finished_at)::text, date_trunc('second', run_at)::text, tags::text, unique_key,
                     (select string_agg(key || ' ' || value, ', ' order by key) from jsonb_each_text(limits)),

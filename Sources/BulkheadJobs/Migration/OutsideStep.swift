@@ -91,8 +91,6 @@ struct OutsideStep {
         -> Result
     {
         try site.usePath(connection, isLocal: false)
-        // Waiting holds up nobody but other changes of the schema, and may take as long as a report runs.
-        try connection.query("select pg_catalog.set_config('lock_timeout', '0', false)")
         do {
             let result = try body()
             try connection.restoreSettings()
@@ -103,6 +101,15 @@ struct OutsideStep {
         }
     }
 
+    /// Most of them wait so that nobody queues behind them but other changes of the schema: as long as a report may
+    /// run. VACUUM FULL and the like ask for the strongest lock.
+    private func limitWaits(of statement: SQLStatement, _ connection: Connection) throws {
+        let time = statement.waitsAside ? .zero : site.arguments.maxBlock
+        try connection.query(
+            "select pg_catalog.set_config('lock_timeout', \("\(Int64(time / .milliseconds(1)))ms"), false)"
+        )
+    }
+
     private func attempt(
         _ statement: SQLStatement,
         _ leftovers: Leftovers,
@@ -110,6 +117,7 @@ struct OutsideStep {
     ) throws {
         if try leftovers.isDone(connection) { return }
         try leftovers.drop(connection)
+        try limitWaits(of: statement, connection)
         let text = try leftovers.finishing(connection) ?? statement.concurrentText
         _ = try site.run(statement, as: text, connection).count
         guard try leftovers.isSound(connection) else {

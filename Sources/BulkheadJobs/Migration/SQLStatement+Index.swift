@@ -2,6 +2,12 @@ extension SQLStatement {
     /// Whether a concurrently step runs it outside a transaction.
     var runsOutside: Bool { refusesTransaction || createsIndex }
 
+    /// Whether those who come while it waits for a lock do not queue behind it.
+    var waitsAside: Bool {
+        createsIndex || tokens.contains { $0.isWord("concurrently") }
+            || begins(with: "vacuum") && !tokens.contains { $0.isWord("full") }
+    }
+
     var createsIndex: Bool {
         begins(with: "create", "index") || begins(with: "create", "unique", "index")
     }

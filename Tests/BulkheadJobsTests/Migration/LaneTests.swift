@@ -110,6 +110,31 @@ import Testing
         }
     }
 
+    @Test func aFileMayNameTheTablesOfAStep() async throws {
+        try await MigrationScene.with(Self.tables) { scene in
+            let (begun, goOn) = (TestSignal(), TestSignal())
+            let daemon = try await TestDaemon.start(
+                scene.database,
+                [MigrationHandler(), writer("a", begun, goOn)]
+            )
+            try await scene.database.run("select bulkhead.enqueue('write')")
+            try await begun.next()
+            let job = try await scene.enqueue([
+                ("1_b.sql", "-- bulkhead: tables b, a\ndo $$ begin end $$")
+            ])
+            try await scene.database.waitUntil(
+                "select waiting like 'a batch on public.a (bulkhead worker%' from bulkhead.job where id = \(job)"
+            )
+            goOn.send()
+            try await begun.next()
+            goOn.send()
+            try await scene.database.waitUntil(
+                "select state = 'completed' from bulkhead.job where id = \(job)"
+            )
+            try await daemon.stop()
+        }
+    }
+
     @Test func onlyOneMigrationHasItsTurn() async throws {
         try await MigrationScene.with(Self.tables) { scene in
             let first = try await scene.database.session()

@@ -33,7 +33,9 @@ struct MigrationScene: Sendable {
 
     func enqueue(_ files: [MigrationFile], _ options: String = "") async throws -> Int64 {
         let documents = try JSONText(
-            encoding: files.map { ["name": $0.name, "text": $0.text, "down": $0.downText].compactMapValues { $0 } }
+            encoding: files.map {
+                ["name": $0.name, "text": $0.text, "down": $0.downText].compactMapValues { $0 }
+            }
         )
         let id = try await database.value(
             "select bulkhead.migrate(\(documents)::jsonb \(unsafe: options.isEmpty ? "" : ", " + options))"

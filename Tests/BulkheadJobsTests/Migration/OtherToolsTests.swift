@@ -8,7 +8,8 @@ import Testing
 /// Directories as other tools have them run unchanged.
 @Suite struct OtherToolsTests {
     private func files(_ tool: String) throws -> [MigrationFile] {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent()
             .appendingPathComponent("Cases/directories/\(tool)")
         return try MigrationDirectory(path: folder.path).files
     }
@@ -16,7 +17,8 @@ import Testing
     /// A tool, a query of what its files make, and the answer.
     @Test(arguments: [
         (
-            "dbmate", "select name || ', ' || (select indisvalid from pg_index where indexrelid = 'users_email'::regclass) from users",
+            "dbmate",
+            "select name || ', ' || (select indisvalid from pg_index where indexrelid = 'users_email'::regclass) from users",
             "nobody; really, true"
         ),
         (
@@ -25,7 +27,8 @@ import Testing
             "admin , ann Ann; the first3"
         ),
         (
-            "flyway", "select string_agg(initial, ',' order by id) || (select indisvalid from pg_index where indexrelid = 'person_name'::regclass) from person",
+            "flyway",
+            "select string_agg(initial, ',' order by id) || (select indisvalid from pg_index where indexrelid = 'person_name'::regclass) from person",
             "Axel,Foo,Bar;true"
         ),
         (
@@ -42,7 +45,8 @@ import Testing
             guard try MigrationPlan(files[0]).down.isEmpty == false else { return }
             try await scene.apply(files, "down => '0'")
             try await scene.expect(
-                "select count(*) from pg_class where relnamespace = 'public'::regnamespace", "0"
+                "select count(*) from pg_class where relnamespace = 'public'::regnamespace",
+                "0"
             )
         }
     }

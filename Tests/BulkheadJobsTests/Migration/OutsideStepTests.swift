@@ -108,6 +108,12 @@ import Testing
             let daemon = try await TestDaemon.start(scene.database, [MigrationHandler()]) {
                 $0.drains = true
             }
+            try await scene.database.waitUntil(
+                """
+                select waiting like 'an index build, waiting for writers before build (pid %bulkhead test)'
+                from bulkhead.job_status
+                """
+            )
             // First the build is cut off, then the removal of what it left.
             for statement in ["create", "drop"] {
                 let atWork: SQL = """

@@ -16,25 +16,38 @@ import Testing
 
     static var examples: [Example] {
         get throws {
-            let page = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../docs/migrate.md").standardized
+            let page = URL(fileURLWithPath: #filePath).appendingPathComponent(
+                "../../../../docs/migrate.md"
+            ).standardized
             let text = try String(contentsOf: page, encoding: .utf8)
             return text.components(separatedBy: "\n### ").compactMap { section in
                 let blocks = section.components(separatedBy: "\n```sql ").dropFirst().map { block in
-                    let lines = block.components(separatedBy: "\n```")[0].components(separatedBy: "\n")
+                    let lines = block.components(separatedBy: "\n```")[0].components(
+                        separatedBy: "\n"
+                    )
                     return (lines[0], lines.dropFirst().joined(separator: "\n"))
                 }
                 guard !blocks.isEmpty else { return nil }
-                return Example(title: section.components(separatedBy: "\n")[0], blocks: Array(blocks))
+                return Example(
+                    title: section.components(separatedBy: "\n")[0],
+                    blocks: Array(blocks)
+                )
             }
         }
     }
 
     @Test func eachRunsAndDoesWhatItSays() async throws {
         let examples = try Self.examples
-        #expect(examples.map(\.title) == ["Split a table", "Merge columns", "Transform values, with new keys"])
+        #expect(
+            examples.map(\.title) == [
+                "Split a table", "Merge columns", "Transform values, with new keys",
+            ]
+        )
         for example in examples {
             try await MigrationScene.with { scene in
-                for (name, text) in example.blocks where name == "given" { try await scene.database.run(text) }
+                for (name, text) in example.blocks where name == "given" {
+                    try await scene.database.run(text)
+                }
                 try await scene.apply(
                     example.blocks.filter { $0.name.hasSuffix(".sql") }.map { ($0.name, $0.text) }
                 )
