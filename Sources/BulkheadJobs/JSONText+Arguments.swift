@@ -8,10 +8,10 @@ extension JSONText {
     ///   - names: All the names that there are.
     /// - Returns: The args as a type of their own.
     /// - Throws: `JobFailure`.
-    func decodeArguments<Arguments: Decodable>(
+    func decodeArguments<Wanted: Decodable>(
         of function: String,
         names: [String]
-    ) throws -> Arguments {
+    ) throws -> Wanted {
         do {
             let given = try decode([String: Ignored].self).keys
             if let unknown = given.filter({ !names.contains($0) }).min() {

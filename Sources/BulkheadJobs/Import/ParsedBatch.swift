@@ -4,7 +4,7 @@ struct ParsedBatch: Sendable {
     var text: [UInt8] = []
     /// The good rows as they stand in the file, without line ends.
     var raw: [UInt8] = []
-    var rows: [Row] = []
+    var rows: [ReadRow] = []
     /// Whether any good row says nothing of a column.
     var hasMissing = false
     /// Rows that could not even be read.
@@ -19,7 +19,7 @@ struct ParsedBatch: Sendable {
     var share = 0.0
 
     /// Where a good row lies.
-    struct Row: Sendable {
+    struct ReadRow: Sendable {
         let line: Int64
         let offset: Int64
         let textEnd: Int
@@ -44,7 +44,7 @@ struct ParsedBatch: Sendable {
     mutating func append(_ record: borrowing Record, missing: [UInt16]) {
         raw += record.bytes
         rows.append(
-            Row(
+            ReadRow(
                 line: record.line,
                 offset: record.offset,
                 textEnd: text.count,
