@@ -54,7 +54,7 @@ struct MigrationUnderFire {
                 insert into planes select 't' || n from generate_series(0, 99) n;
                 create table flights (id bigint primary key, miles int not null, tail text, n int not null default 0);
                 insert into flights (id, miles, tail)
-                    select n, n % 3000, 't' || n % 100 from generate_series(1, \(KillTests.rows)) n
+                    select n, n % 3000, 't' || n % 100 from generate_series(1, \(UnderFire.rows)) n
                 """
             )
             try FileManager.default.createDirectory(
@@ -156,8 +156,8 @@ struct MigrationUnderFire {
         """
 
     func randomMoments() -> [Int] {
-        let end = 4 * KillTests.rows + 3000 * 16
-        return (0..<KillTests.kills).map { _ in .random(in: 0..<end) }.sorted()
+        let end = 4 * UnderFire.rows + 3000 * 16
+        return (0..<UnderFire.kills).map { _ in .random(in: 0..<end) }.sorted()
     }
 
     func waitUntil(reached moment: Int) async throws {

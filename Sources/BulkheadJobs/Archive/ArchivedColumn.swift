@@ -10,7 +10,8 @@ struct ArchivedColumn {
     let type: String
     /// Whether its values are JSON numbers or booleans as they stand.
     let isBare: Bool
-    /// Whether its type is written by a cast to text that comes with the server.
+    /// Whether its type is written by a cast to text that comes with the server and loses nothing, as that of
+    /// `character` loses blanks.
     let isBuiltIn: Bool
     let isGenerated: Bool
     /// As SQL.
@@ -21,7 +22,9 @@ struct ArchivedColumn {
             """
             select pg_catalog.quote_ident(a.attname), pg_catalog.format_type(a.atttypid, a.atttypmod),
                 a.atttypid in ('int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'bool'::regtype),
-                bulkhead.is_built_in(a.atttypid), a.attgenerated <> '', a.attname,
+                bulkhead.is_built_in(a.atttypid) and (
+                    select t.typoutput <> 'pg_catalog.bpcharout'::regproc from pg_catalog.pg_type t
+                    where t.oid = a.atttypid), a.attgenerated <> '', a.attname,
                 case when a.attgenerated = '' then (
                     select pg_catalog.pg_get_expr(d.adbin, d.adrelid) from pg_catalog.pg_attrdef d
                     where d.adrelid = a.attrelid and d.adnum = a.attnum) end
@@ -46,10 +49,11 @@ struct ArchivedColumn {
     /// own input function and no digit or blank changes.
     func jsonValue(_ row: String) -> String {
         if isBare { return "\(row).\(name)" }
-        // A cast to text of another type may be anybody's function.
+        // A cast to text of another type may be anybody's function; and IS NOT NULL would ask a composite value for
+        // each of its fields.
         return isBuiltIn
             ? "\(row).\(name)::text as \(name)"
-            : "case when \(row).\(name) is not null then pg_catalog.format('%s', \(row).\(name)) end as \(name)"
+            : "case when \(row).\(name) is distinct from null then pg_catalog.format('%s', \(row).\(name)) end as \(name)"
     }
 }
 

@@ -29,6 +29,11 @@ struct PartitionDrop {
 
     func run() async throws {
         if let unfinished = try progress().checkpoint.dropping { try await drop(unfinished) }
+        let checkpoint = try progress().checkpoint
+        // An attempt that goes on with the walk must find the tables in the order in which it left them.
+        guard checkpoint.sweep == 0, checkpoint.ground == 0, checkpoint.position == nil else {
+            return
+        }
         for partition in try await covered() {
             var progress = try progress()
             progress.checkpoint.dropping = partition
@@ -56,7 +61,8 @@ struct PartitionDrop {
             let rows = try connection.query(
                 """
                 select c.oid::bigint, (pg_catalog.regexp_match(
-                    pg_catalog.pg_get_expr(c.relpartbound, c.oid), ' TO \\((.*)\\)$'))[1]
+                    pg_catalog.pg_get_expr(c.relpartbound, c.oid), ' TO \\((.*)\\)$'))[1],
+                    \(unsafe: Self.isNeeded)
                 from pg_catalog.pg_inherits h
                 join pg_catalog.pg_class c on c.oid = h.inhrelid
                 join pg_catalog.pg_partitioned_table p on p.partrelid = h.inhparent
@@ -74,12 +80,29 @@ struct PartitionDrop {
             var covered: [Int64] = []
             for row in 0..<rows.count {
                 guard let end: String = try rows.value(row, 1), end != "MAXVALUE" else { continue }
+                // Its rows are deleted one by one instead.
+                if try rows.required(row, 2) { continue }
                 let isCovered = try connection.query(SQL(unsafe: "select \(end) <= \(cutoff)"))
                 if try isCovered.required(0, 0) { covered.append(try rows.required(row, 0)) }
             }
             return covered
         }
     }
+
+    /// Whether a view, a function or a foreign key of its own depends on a partition `c`, so that it cannot be
+    /// dropped, as SQL.
+    private static let isNeeded = """
+        exists (
+            select from (select \(PurgeTable.members("c.oid")) as oids) as tree
+            join pg_catalog.pg_depend d
+            on d.refclassid = 'pg_class'::regclass and d.refobjid = any (tree.oids) and d.deptype = 'n'
+            where d.classid = 'pg_proc'::regclass
+                or d.classid = 'pg_rewrite'::regclass and exists (
+                    select from pg_catalog.pg_rewrite w where w.oid = d.objid and w.ev_class <> all (tree.oids))
+                or d.classid = 'pg_constraint'::regclass and exists (
+                    select from pg_catalog.pg_constraint k where k.oid = d.objid and k.contype = 'f'
+                        and k.conparentid = 0 and k.conrelid <> all (tree.oids)))
+        """
 
     // MARK: One partition
 
@@ -107,14 +130,16 @@ struct PartitionDrop {
                 return try progress.stored()
             }
             let members = try members(of: partition, batch.connection)
+            // Counted before the parent is locked, and no longer written to from then on.
+            try batch.connection.run(script: "lock table \(state.name) in share mode")
+            let rows: Int64 = try batch.connection.query(
+                SQL(unsafe: "select count(*) from \(state.name)")
+            ).required(0, 0)
             if state.isAttached {
                 try batch.connection.run(
                     script: "alter table \(table.name) detach partition \(state.name)"
                 )
             }
-            let rows: Int64 = try batch.connection.query(
-                SQL(unsafe: "select count(*) from \(state.name)")
-            ).required(0, 0)
             try batch.connection.run(script: "drop table \(state.name)")
             if rows > 0 { try batch.publish(.reset, of: table.name, ids: nil) }
             progress.checkpoint.grounds.removeAll { members.contains($0) }
