@@ -1,6 +1,7 @@
 import BulkheadTesting
 import Foundation
 import Postgres
+import PostgresServer
 import Testing
 
 /// Whatever dies in the middle of a migration, its schema and rows end as if nothing had.
@@ -27,9 +28,31 @@ import Testing
             }
             return try await run.finish(daemon)
         }
-        #expect(disturbed.schema == undisturbed.schema)
-        #expect(disturbed.rows == undisturbed.rows)
-        #expect(disturbed.published == undisturbed.published)
+        #expect(disturbed == undisturbed)
+    }
+
+    @Test func postmasterKilledAndStartedAgain() async throws {
+        let undisturbed = try await MigrationUnderFire.with { run in
+            try await run.finish(try run.startDaemon())
+        }
+        let server = try await PostgresServer.start(.init(fsync: true))
+        do {
+            let database = try await TestDatabase.onServer(server.url())
+            let disturbed = try await MigrationUnderFire.with(database) { run in
+                let daemon = try run.startDaemon()
+                for moment in run.randomMoments().prefix(4) {
+                    try await run.waitUntil(reached: moment)
+                    try await server.kill()
+                    try await server.start()
+                }
+                return try await run.finish(daemon)
+            }
+            #expect(disturbed == undisturbed)
+            await server.close()
+        } catch {
+            await server.close()
+            throw error
+        }
     }
 }
 
@@ -45,9 +68,21 @@ struct MigrationUnderFire {
         let published: [[String?]]
     }
 
-    static func with(_ body: (MigrationUnderFire) async throws -> Outcome) async throws -> Outcome {
+    /// Enqueues the directory in a database, one of its own unless given.
+    static func with(
+        _ database: TestDatabase? = nil,
+        _ body: (MigrationUnderFire) async throws -> Outcome
+    ) async throws -> Outcome {
         var outcome: Outcome?
-        try await Workplace.with { place in
+        try await Workplace.with { own in
+            let place =
+                database.map { database in
+                    Workplace(
+                        database: database,
+                        folder: own.folder,
+                        program: Program(database: database, directory: own.folder)
+                    )
+                } ?? own
             try await place.database.run(
                 """
                 create table planes (tail text primary key);

@@ -71,6 +71,30 @@ import Testing
         }
     }
 
+    @Test func readersAreToldToReadATableAgainWhoseRowsAStepChanged() async throws {
+        try await MigrationScene.with(
+            """
+            create table a (n int primary key); create table b (n int primary key); create table c (n int);
+            select bulkhead.track('b'); insert into c values (1)
+            """
+        ) { scene in
+            try await scene.apply([
+                (
+                    "1_x.sql",
+                    "insert into a values (1); insert into b values (2); delete from a where n = 7; truncate c"
+                )
+            ])
+            #expect(
+                try await scene.database.rows(
+                    "select relation, operation, ids, job from bulkhead.change order by relation"
+                ) == [
+                    ["public.a", "reset", nil, "1"], ["public.b", "insert", "[2]", "1"],
+                    ["public.c", "reset", nil, "1"],
+                ]
+            )
+        }
+    }
+
     @Test func settingsOfAFileEndWithItsStep() async throws {
         try await MigrationScene.with(
             "create schema app; create role migrator_x; grant all on schema app to migrator_x"
