@@ -16,6 +16,7 @@ extension SQLState {
     package static let connectionException = SQLState(rawValue: "08000")
     package static let connectionFailure = SQLState(rawValue: "08006")
     package static let cannotEstablishConnection = SQLState(rawValue: "08001")
+    package static let activeTransaction = SQLState(rawValue: "25001")
     package static let readOnlyTransaction = SQLState(rawValue: "25006")
     package static let failedTransaction = SQLState(rawValue: "25P02")
     package static let idleInTransactionTimeout = SQLState(rawValue: "25P03")

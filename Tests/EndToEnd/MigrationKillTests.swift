@@ -1,78 +1,114 @@
 import BulkheadTesting
 import Foundation
 import Postgres
+import PostgresServer
 import Testing
 
 /// Whatever dies in the middle of a migration, its schema and rows end as if nothing had.
 ///
 /// `BULKHEAD_KILL_ROWS` and `BULKHEAD_KILLS` make the runs longer.
 @Suite struct MigrationKillTests {
-    @Test(arguments: [true, false])
-    func killedAtRandomMoments(killsDaemon: Bool) async throws {
-        let undisturbed = try await MigrationUnderFire.with { run in
-            let daemon = try run.startDaemon()
-            return try await run.finish(daemon)
+    @Test func daemonKilledAtRandomMoments() async throws {
+        try await expectTheSame { run in try await run.fire.killDaemons(at: run.randomMoments()) }
+    }
+
+    @Test func serverProcessesOfWorkersTerminatedAtRandomMoments() async throws {
+        try await expectTheSame { run in
+            let daemon = try run.fire.startDaemon()
+            try await run.fire.terminateWorkers(at: run.randomMoments())
+            return daemon
         }
-        let disturbed = try await MigrationUnderFire.with { run in
-            var daemon = try run.startDaemon()
-            for moment in run.randomMoments() {
-                try await run.waitUntil(reached: moment)
-                if killsDaemon {
-                    daemon.send(SIGKILL)
-                    _ = await daemon.end()
-                    daemon = try run.startDaemon()
-                } else {
-                    try await run.terminateWorkers()
-                }
+    }
+
+    @Test func postmasterKilledAndStartedAgain() async throws {
+        let server = try await PostgresServer.start(.init(fsync: true))
+        do {
+            try await expectTheSame(on: server) { run in
+                let daemon = try run.fire.startDaemon()
+                try await run.fire.kill(server, at: run.randomMoments(4))
+                return daemon
             }
-            return try await run.finish(daemon)
+            await server.close()
+        } catch {
+            await server.close()
+            throw error
         }
-        #expect(disturbed.schema == undisturbed.schema)
-        #expect(disturbed.rows == undisturbed.rows)
-        #expect(disturbed.published == undisturbed.published)
+    }
+
+    @Test func daemonFrozenForLongerThanItsLeaseWhileAnotherTakesOver() async throws {
+        try await expectTheSame { run in
+            let first = try run.fire.startDaemon("--lease", "1")
+            let second = try run.fire.startDaemon("--lease", "1")
+            try await run.fire.freeze(first, second, at: run.randomMoments(3))
+            try await run.waitForEnd(first)
+            second.send(SIGTERM)
+            _ = await second.end()
+            return first
+        }
+    }
+
+    /// Compares what is left when nothing dies and when something does.
+    private func expectTheSame(
+        on server: PostgresServer? = nil,
+        under fire: (MigrationUnderFire) async throws -> Running
+    ) async throws {
+        let undisturbed = try await MigrationUnderFire.outcome { try $0.fire.startDaemon() }
+        let disturbed = try await MigrationUnderFire.outcome(on: server, fire)
+        #expect(disturbed == undisturbed)
     }
 }
 
 /// A directory of many kinds of steps, some of which count how often they were done.
 struct MigrationUnderFire {
-    private let place: Workplace
+    let fire: UnderFire
 
     /// What a migration left.
     struct Outcome: Equatable, Sendable {
         let schema: [String]
         let rows: [[String?]]
-        /// How many ids of each table the feed holds, and how many different ones.
+        /// How many ids of the table of flights the feed holds, and how many different ones.
         let published: [[String?]]
     }
 
-    static func with(_ body: (MigrationUnderFire) async throws -> Outcome) async throws -> Outcome {
+    /// Runs the directory, by a daemon that the closure returns, and looks at what it left.
+    static func outcome(
+        on server: PostgresServer? = nil,
+        _ body: (MigrationUnderFire) async throws -> Running
+    ) async throws -> Outcome {
         var outcome: Outcome?
-        try await Workplace.with { place in
-            try await place.database.run(
+        try await UnderFire.with(on: server) { fire in
+            var fire = fire
+            // Rows, and steps as many rows.
+            fire.reached = """
+                (select coalesce(sum(m.rows) + 3000 * count(*) filter (where m.state = 'applied'), 0)
+                 from bulkhead.migration m)
                 """
-                create table planes (tail text primary key);
-                insert into planes select 't' || n from generate_series(0, 99) n;
-                create table flights (id bigint primary key, miles int not null, tail text, n int not null default 0);
-                insert into flights (id, miles, tail)
-                    select n, n % 3000, 't' || n % 100 from generate_series(1, \(UnderFire.rows)) n
-                """
-            )
-            try FileManager.default.createDirectory(
-                at: place.folder.appending(path: "migrations"),
-                withIntermediateDirectories: true
-            )
-            for (name, text) in files { try place.write(text, to: "migrations/\(name)") }
-            let enqueued = try await place.program.run(
-                "migrate",
-                "migrations",
-                "--max-attempts",
-                "100"
-            )
-            try #require(enqueued.status == 0, "\(enqueued.errors)")
-            outcome = try await body(MigrationUnderFire(place: place))
+            try await fire.database.run(setUp)
+            for (name, text) in files {
+                try text.write(
+                    to: fire.folder.appending(path: name),
+                    atomically: true,
+                    encoding: .utf8
+                )
+            }
+            try await fire.enqueue("migrate", ".", "--max-attempts", "100")
+            let run = MigrationUnderFire(fire: fire)
+            let daemon = try await body(run)
+            try await run.waitForEnd(daemon)
+            daemon.send(SIGTERM)
+            _ = await daemon.end()
+            outcome = try await run.outcome()
         }
         return try #require(outcome)
     }
+
+    private static let setUp = """
+        create table planes (tail text primary key);
+        insert into planes select 't' || n from generate_series(0, 99) n;
+        create table flights (id bigint primary key, miles int not null, tail text, n int not null default 0);
+        insert into flights (id, miles, tail)
+            select n, n % 3000, 't' || n % 100 from generate_series(1, \(UnderFire.rows)) n
+        """
 
     private static let files = [
         (
@@ -146,75 +182,48 @@ struct MigrationUnderFire {
         ),
     ]
 
-    func startDaemon() throws -> Running {
-        try place.program.start(["worker", "--log-level", "debug"])
+    func randomMoments(_ count: Int = UnderFire.kills) -> [Int] {
+        UnderFire.randomMoments(count, below: 4 * UnderFire.rows + 3000 * 16)
     }
 
-    /// What counts as progress: rows, and steps as many rows.
-    private static let reached: SQL = """
-        (select coalesce(sum(rows) + 3000 * count(*) filter (where state = 'applied'), 0) from bulkhead.migration)
-        """
-
-    func randomMoments() -> [Int] {
-        let end = 4 * UnderFire.rows + 3000 * 16
-        return (0..<UnderFire.kills).map { _ in .random(in: 0..<end) }.sorted()
-    }
-
-    func waitUntil(reached moment: Int) async throws {
-        try await place.database.waitUntil(
-            "select state = 'completed' or \(Self.reached) >= \(moment) from bulkhead.job",
-            within: .seconds(120)
-        )
-    }
-
-    func terminateWorkers() async throws {
-        _ = try await place.database.rows(
-            """
-            select pg_terminate_backend(pid) from pg_stat_activity
-            where datname = current_database() and application_name like 'bulkhead worker%'
-            """
-        )
-    }
-
-    /// Waits for the job's end, stops the daemon, and looks at what there is.
-    func finish(_ daemon: Running) async throws -> Outcome {
+    func waitForEnd(_ daemon: Running) async throws {
         do {
-            try await place.database.waitUntil(
+            try await fire.database.waitUntil(
                 "select state in ('completed', 'discarded') from bulkhead.job",
                 within: .seconds(120)
             )
         } catch {
             Issue.record("\(error)\n\(try daemon.errors().suffix(4000))")
         }
-        #expect(
-            try await place.database.rows(
-                "select state, last_error from bulkhead.job_status where state <> 'completed'"
-            )
-                == []
+        let failures = try await fire.database.rows(
+            "select state, last_error from bulkhead.job_status where state <> 'completed'"
         )
-        daemon.send(SIGTERM)
-        _ = await daemon.end()
-        return Outcome(
+        #expect(failures == [])
+    }
+
+    private func outcome() async throws -> Outcome {
+        Outcome(
             schema: try await schema(),
-            rows: try await place.database.rows(
+            rows: try await fire.database.rows(
                 """
                 select 'flights', count(*)::text, md5(string_agg(f::text, ',' order by f.id)) from flights f
                 union all select 'legs', count(*)::text, md5(string_agg(l::text, ',' order by l.flight)) from legs l
                 union all select 'log', count(*)::text, string_agg(g.step, ',' order by g.step) from log g
                 """
             ),
-            published: try await place.database.rows(
+            published: try await fire.database.rows(
                 """
-                select relation, count(k.key), count(distinct k.key) from bulkhead.change c
-                left join lateral jsonb_array_elements_text(c.ids) as k (key) on true group by 1 order by 1
+                select count(k.key), count(distinct k.key)
+                from bulkhead.change c cross join jsonb_array_elements_text(c.ids) as k (key)
+                where c.relation = 'public.flights'
                 """
-            ).filter { $0[0] == "public.flights" }
+            )
         )
     }
 
     /// The lines of pg_dump, without those that are random.
     private func schema() async throws -> [String] {
-        let dump = try await place.program.shell(
+        let dump = try await fire.program.shell(
             "\"${BULKHEAD_PG_BIN:+$BULKHEAD_PG_BIN/}pg_dump\" -s -N bulkhead \"$BULKHEAD_DATABASE_URL\""
         )
         try #require(dump.status == 0, "\(dump.errors)")

@@ -14,6 +14,8 @@ struct UnderFire: Sendable {
     let database: TestDatabase
     let program: Program
     let folder: URL
+    /// How far the job is, in what moments are told by.
+    var reached: SQL = "rows_done"
 
     /// Runs the closure with a database and a directory for files; on a server of the test's own where one is
     /// given.
@@ -125,7 +127,7 @@ struct UnderFire: Sendable {
     func waitUntil(rows: Int) async throws {
         try await database.waitUntil(
             """
-            select rows_done >= \(rows) or state in ('completed', 'discarded') from bulkhead.job
+            select \(reached) >= \(rows) or state in ('completed', 'discarded') from bulkhead.job
             order by id desc limit 1
             """,
             within: .seconds(120)

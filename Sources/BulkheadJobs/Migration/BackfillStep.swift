@@ -7,6 +7,8 @@ final class BackfillStep {
     private let site: StepSite
     private let backfill: MigrationStep.Backfill
     private let statement: SQLStatement
+    /// What other backfills of the job have changed.
+    private var rowsBefore: Int64 = 0
     private var rows: BatchSizer
     private var pages = BatchSizer(first: 256, in: 1...100_000)
 
@@ -18,9 +20,7 @@ final class BackfillStep {
     }
 
     func run() async throws {
-        let work = try explainingFlaw { () throws(SQLFlaw) in
-            try BackfillStatement(statement, walking: backfill.table)
-        }
+        let work = try BackfillStatement(statement, walking: backfill.table)
         try await site.waitForLanes([statement], and: [backfill.table])
         let table = try await site.context.read { connection in
             try connection.transaction { connection in
@@ -44,14 +44,6 @@ final class BackfillStep {
 
     /// What is true of a row that is still to be done; nil where the statement does not say.
     private var open: String? { backfill.until.map { "(\($0)) is not true" } }
-
-    private func explainingFlaw<Result>(_ body: () throws(SQLFlaw) -> Result) throws -> Result {
-        do throws(SQLFlaw) {
-            return try body()
-        } catch {
-            throw MigrationError(error.message, file: site.task.plan.file.name, line: error.line)
-        }
-    }
 
     private func check(_ table: BackfillTable, _ work: BackfillStatement) throws {
         func refuse(_ message: String) -> JobFailure {
@@ -87,6 +79,7 @@ final class BackfillStep {
                 position = nil
             }
             if position == nil {
+                rowsBefore = try MigrationReport(site.context.progress).rows
                 position = try table.start(batch.connection).map {
                     BackfillPosition(walk: $0, table: table.oid)
                 }
@@ -107,19 +100,11 @@ final class BackfillStep {
         rows: Int64 = 0,
         _ table: BackfillTable
     ) throws -> Progress {
-        var progress = try site.close(batch, [statement], isDone: isDone)
-        var report: MigrationReport = try progress.result?.decode() ?? MigrationReport(progress)
-        report.rows += rows
-        progress = try report.stored(total: table.expectedRows)
-        return progress
+        let total = table.expectedRows.map { $0 + rowsBefore }
+        return try site.close(batch, [statement], isDone: isDone, rows: rows, total: total)
     }
 
     // MARK: Batches
-
-    private struct Size {
-        let rows: Int
-        let pages: Int
-    }
 
     /// Changes the rows of the next stretch.
     ///
@@ -239,7 +224,7 @@ final class BackfillStep {
     {
         let position = site.task.position(statement)
         return JobFailure(
-            "\(position): \(left.count) rows of \(table.name) are still not \(backfill.until ?? ""), the first of "
+            "\(position): \(left.count) rows of \(table.name) up to the bound fail `\(backfill.until ?? "")` still, the first of "
                 + "them \(left.names ?? ""): look at them, mend the statement or the rows, and run it again",
             position: position
         )

@@ -24,7 +24,8 @@ final class MigrationTurn {
     func wait(on relations: [Int64] = []) async throws {
         self.relations = relations
         var said: String?
-        while let reason = try await context.read(hold) {
+        // A server process that an earlier connection of this job left behind may have it still: that one is ended.
+        while let reason = try await context.outsideTransaction(hold) {
             if said != reason { context.waits(for: reason) }
             said = reason
             try await context.sleep(for: Self.pause)

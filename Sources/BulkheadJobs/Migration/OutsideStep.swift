@@ -11,8 +11,10 @@ struct OutsideStep {
     /// How far the step is.
     private struct Position: Codable {
         /// The statements that are done.
-        var done = 0
-        /// The indexes that there were before the next one was first tried; nil when it was not.
+        var done: [String] = []
+        /// The next one, when it was tried before.
+        var tried: String?
+        /// The indexes that there were before a statement was first tried here.
         var before: [Int64]?
     }
 
@@ -23,13 +25,16 @@ struct OutsideStep {
     func run() async throws {
         let statements = site.task.step.statements
         var position = try await begin()
-        while position.done < statements.count {
-            let statement = statements[position.done]
-            var next = position
-            next.done += 1
-            next.before = nil
+        guard position.done.elementsEqual(statements.prefix(position.done.count).map(\.text)) else {
+            throw JobFailure(
+                "\(site.task.position(statements.first)): a statement of this step was run and has been changed "
+                    + "since: put it back as it was, and write what is new behind it"
+            )
+        }
+        for statement in statements.dropFirst(position.done.count) {
+            let next = Position(done: position.done + [statement.text])
             if statement.runsOutside {
-                try await runOutside(statement, &position)
+                try await runOutside(statement, position)
                 try await record(next)
             } else {
                 try await LockedTransaction(site, [statement]).run { batch in
@@ -59,32 +64,41 @@ struct OutsideStep {
     private func note(_ position: Position, _ batch: Batch) throws -> Progress {
         let ledger = MigrationLedger(connection: batch.connection)
         try ledger.note(site.task, position: JSONText(encoding: position))
-        let isDone = position.done == site.task.step.statements.count
+        let isDone = position.done.count == site.task.step.statements.count
         return try site.close(batch, site.task.step.statements, isDone: isDone)
     }
 
-    private func runOutside(_ statement: SQLStatement, _ position: inout Position) async throws {
+    private func runOutside(_ statement: SQLStatement, _ position: Position) async throws {
         try await site.waitForLanes([statement], and: statement.indexedTable.map { [$0] } ?? [])
-        let isFirst = position.before == nil
-        if isFirst {
-            position.before = try await site.context.read { connection in
-                try inPath(connection) { try Leftovers.present(statement, connection) }
-            }
-            try await record(position)
-        }
-        let leftovers = Leftovers(statement, before: position.before ?? [], isFirst: isFirst)
+        var isFirst = position.tried != statement.text
+        let before = try await leaveWord(statement, position)
         do {
             try await site.context.outsideTransaction { connection in
                 try site.turn.require(connection)
+                let leftovers = Leftovers(statement, before: before, isFirst: isFirst)
+                isFirst = false
                 try inPath(connection) { try attempt(statement, leftovers, connection) }
             }
         } catch let failure as JobFailure {
             // An index that is no good slows down every write until it is gone.
             try await site.context.outsideTransaction { connection in
+                let leftovers = Leftovers(statement, before: before, isFirst: false)
                 try inPath(connection) { try leftovers.drop(connection) }
             }
             throw failure
         }
+    }
+
+    /// Records that a statement is going to be tried, and which indexes there were before.
+    private func leaveWord(_ statement: SQLStatement, _ position: Position) async throws -> [Int64]
+    {
+        if position.tried == statement.text, let before = position.before { return before }
+        let present = try await site.context.read { connection in
+            try inPath(connection) { try Leftovers.present(statement, connection) }
+        }
+        let before = position.before ?? present
+        try await record(Position(done: position.done, tried: statement.text, before: before))
+        return before
     }
 
     private func inPath<Result>(_ connection: Connection, _ body: () throws -> Result) throws

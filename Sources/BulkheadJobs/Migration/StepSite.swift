@@ -64,9 +64,13 @@ struct StepSite {
         -> JobFailure
     {
         let position = task.position(statement)
-        let said = [error.message, error.detail ?? error.hint, more].compactMap(\.self).joined(
-            separator: "; "
-        )
+        let advice =
+            error.state == .activeTransaction
+            ? "give it a step of its own with -- bulkhead: concurrently" : nil
+        let said = [error.message, error.detail ?? error.hint, more, advice].compactMap(\.self)
+            .joined(
+                separator: "; "
+            )
         return JobFailure(
             "\(position): \(said): mend the file and run it again, what was applied before stays",
             detail: error.context,
@@ -78,7 +82,13 @@ struct StepSite {
     /// Closes a transaction of the step.
     ///
     /// - Returns: How far the job is then.
-    func close(_ batch: Batch, _ statements: [SQLStatement], isDone: Bool) throws -> Progress {
+    func close(
+        _ batch: Batch,
+        _ statements: [SQLStatement],
+        isDone: Bool,
+        rows: Int64 = 0,
+        total: Int64? = nil
+    ) throws -> Progress {
         let connection = batch.connection
         // A deferred constraint would speak up at COMMIT, when nobody knows the file any more.
         try explaining(statements.last) {
@@ -87,12 +97,13 @@ struct StepSite {
         try connection.restoreSettings()
         try connection.query("select pg_catalog.set_config('synchronous_commit', 'on', true)")
         var report = try MigrationReport(context.progress)
+        report.rows += rows
         if isDone {
             try MigrationLedger(connection: connection).end(task)
             report.steps += 1
             if task.isLast { report.files.append(task.plan.file.name) }
         }
-        return try report.stored()
+        return try report.stored(total: total)
     }
 
     /// Records that the step failed.
@@ -109,7 +120,9 @@ struct StepSite {
 extension PostgresError {
     /// Whether trying again does not help.
     var isFinal: Bool {
-        switch kind {
+        // A table with pending trigger events, say: the same statements meet it again.
+        if state == .objectInUse { return true }
+        return switch kind {
         case .conflict, .badData, .permission, .permanent: true
         case .connectionLost, .unavailable, .transient, .cancelled, .fenced: false
         }

@@ -40,7 +40,7 @@ struct LockedTransaction {
                 let rung = ladder.rung
                 try await site.context.batch { batch in
                     _ = try site.open(batch)
-                    try run(within: rung, batch.connection)
+                    try run(within: rung, batch)
                     return try close(batch)
                 }
                 return
@@ -51,15 +51,35 @@ struct LockedTransaction {
         }
     }
 
-    private func run(within rung: Duration, _ connection: Connection) throws {
+    private func run(within rung: Duration, _ batch: Batch) throws {
+        let connection = batch.connection
         try StepLocks(statements, connection).take(within: rung, connection)
         for statement in statements {
             try StepLocks.limit(rung, connection)
             do {
-                _ = try site.run(statement, connection).count
+                let affected = try site.run(statement, connection).affected
+                if affected > 0 || statement.begins(with: "truncate") {
+                    try publish(statement, connection)
+                }
             } catch let error as PostgresError where error.state == .lockNotAvailable {
                 throw StepLocks.Refused(wanted: nil, statement: statement)
             }
+        }
+    }
+
+    /// Tells the readers of the feed to read the table again whose rows a statement changed, unless its triggers do.
+    private func publish(_ statement: SQLStatement, _ connection: Connection) throws {
+        let changes = ["insert", "update", "delete", "truncate"]
+        guard changes.contains(where: { statement.begins(with: $0) }) else { return }
+        for target in statement.lockTargets {
+            try connection.query(
+                """
+                select bulkhead.publish(f.relation, 'reset', null, \(site.context.job.id))
+                from pg_catalog.pg_class c cross join lateral bulkhead.feed_key(c.oid) as f
+                where c.oid = pg_catalog.to_regclass(\(target.name)) and c.relkind in ('r', 'p')
+                    and not coalesce(bulkhead.is_tracked(c.oid), false)
+                """
+            )
         }
     }
 

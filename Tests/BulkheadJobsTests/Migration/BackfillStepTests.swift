@@ -129,7 +129,7 @@ import Testing
             ])
             #expect(
                 ending.error?.contains(
-                    "2 rows of public.flights are still not km is not null, the first of them 17; 4711"
+                    "2 rows of public.flights up to the bound fail `km is not null` still, the first of them 17; 4711"
                 )
                     == true,
                 "\(ending.error ?? "")"

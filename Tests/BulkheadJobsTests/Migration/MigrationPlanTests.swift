@@ -21,7 +21,7 @@ import Testing
             """
             alter table a add b int;
             -- bulkhead: backfill public."A b" batch=500 until b is not null and c <> ';'
-            update a set b = 1 where {batch};
+            update "A b" set b = 1 where {batch};
             -- bulkhead: concurrently
             create index on a (b);
             -- bulkhead: transaction
@@ -114,6 +114,10 @@ import Testing
         (
             "-- bulkhead: backfill a\nupdate a set b = 1 where {batch} and {batch}", 2,
             "once, not 2 times"
+        ),
+        (
+            "-- bulkhead: backfill b\nupdate a set b = 1 where {batch}", 2,
+            "does not speak of b, whose rows"
         ),
         (
             "-- bulkhead: backfill a\nselect 1 where {batch}", 2,

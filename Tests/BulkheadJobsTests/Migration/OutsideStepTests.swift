@@ -62,6 +62,26 @@ import Testing
         }
     }
 
+    @Test func statementsThatWereRunMustNotChangeInTheMendedFile() async throws {
+        try await MigrationScene.with(Self.flights) { scene in
+            func text(_ first: String, _ second: String) -> String {
+                "-- bulkhead: concurrently\n\(first);\n\(second);"
+            }
+            let index = "create index on flights (tail)"
+            await #expect(
+                try scene.migrate([("1_x.sql", text(index, "drop index nothing"))]).state
+                    == "discarded"
+            )
+            let changed = try await scene.migrate([("1_x.sql", text("select 1", index))])
+            #expect(
+                changed.error?.contains("was run and has been changed since") == true,
+                "\(changed.error ?? "")"
+            )
+            try await scene.apply([("1_x.sql", text(index, "create index on flights (carrier)"))])
+            try await scene.expect(Self.indexes, "flights_carrier_idx true, flights_tail_idx true")
+        }
+    }
+
     @Test func anInvalidIndexOfTheSameNameIsBuiltAnew() async throws {
         try await MigrationScene.with(Self.flights) { scene in
             await #expect(throws: PostgresError.self) {
@@ -144,7 +164,7 @@ import Testing
                 + """
                 ; create function stop() returns trigger language plpgsql as $$
                 begin
-                    if new.position ->> 'done' = '1' then raise exception 'not now'; end if;
+                    if new.position -> 'done' ->> 0 is not null then raise exception 'not now'; end if;
                     return new;
                 end $$;
                 create trigger stop before update on bulkhead.migration for each row execute function stop()

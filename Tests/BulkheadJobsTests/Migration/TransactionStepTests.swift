@@ -71,6 +71,58 @@ import Testing
         }
     }
 
+    @Test func readersAreToldToReadATableAgainWhoseRowsAStepChanged() async throws {
+        try await MigrationScene.with(
+            """
+            create table a (n int primary key); create table b (n int primary key); create table c (n int);
+            select bulkhead.track('b'); insert into c values (1)
+            """
+        ) { scene in
+            try await scene.apply([
+                (
+                    "1_x.sql",
+                    "insert into a values (1); insert into b values (2); delete from a where n = 7; truncate c"
+                )
+            ])
+            #expect(
+                try await scene.database.rows(
+                    "select relation, operation, ids, job from bulkhead.change order by relation"
+                ) == [
+                    ["public.a", "reset", nil, "1"], ["public.b", "insert", "[2]", "1"],
+                    ["public.c", "reset", nil, "1"],
+                ]
+            )
+        }
+    }
+
+    /// Errors that would come again at each try.
+    @Test(arguments: [
+        (
+            "insert into a values (1, 7);\nalter table a add x int;",
+            "1_x.sql line 2: cannot ALTER TABLE \"a\" because it has pending trigger events"
+        ),
+        (
+            "do $$ begin execute 'vacuum'; end $$;",
+            "1_x.sql line 1: VACUUM cannot run inside a transaction block; give it a step"
+        ),
+        (
+            "insert into a values (1, 8);",
+            "1_x.sql line 1: insert or update on table \"a\" violates foreign key"
+        ),
+    ])
+    func whatCannotSucceedIsNotTriedAgain(text: String, words: String) async throws {
+        try await MigrationScene.with(
+            """
+            create table b (id int primary key); insert into b values (7);
+            create table a (id int primary key, b int references b deferrable initially deferred)
+            """
+        ) { scene in
+            let ending = try await scene.migrate([("1_x.sql", text)])
+            #expect(ending.state == "discarded")
+            #expect(ending.error?.hasPrefix(words) == true, "\(ending.error ?? "")")
+        }
+    }
+
     @Test func settingsOfAFileEndWithItsStep() async throws {
         try await MigrationScene.with(
             "create schema app; create role migrator_x; grant all on schema app to migrator_x"

@@ -59,7 +59,12 @@ package struct MigrationDirectory: Sendable {
     }
 
     private static func read(_ path: String, _ name: String) throws -> String {
-        let bytes = try Data(contentsOf: URL(filePath: path))
+        let bytes: Data
+        do {
+            bytes = try Data(contentsOf: URL(filePath: path))
+        } catch {
+            throw MigrationError("\(path) cannot be read: is it a file, and may you read it?")
+        }
         guard !bytes.contains(0), var text = String(validating: bytes, as: UTF8.self) else {
             throw MigrationError("\(name) is not text in UTF-8: save it as such")
         }

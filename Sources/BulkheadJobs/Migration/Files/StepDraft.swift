@@ -45,7 +45,7 @@ struct StepDraft {
         case .concurrently:
             try refuseControl("each statement of a concurrently step commits by itself")
             return statements
-        case .backfill:
+        case .backfill(let backfill):
             try refuseControl("each batch of a backfill commits by itself")
             guard let statement = statements.first, statements.count == 1 else {
                 throw SQLFlaw(
@@ -53,7 +53,7 @@ struct StepDraft {
                     line: statements[1].line
                 )
             }
-            _ = try BatchPlace(statement)
+            _ = try BackfillStatement(statement, walking: backfill.table)
             return statements
         }
     }
