@@ -115,8 +115,9 @@ struct OutsideStep {
         }
     }
 
-    /// Most of them wait so that nobody queues behind them but other changes of the schema: as long as a report may
-    /// run. VACUUM FULL and the like ask for the strongest lock.
+    /// Limits the waits of those behind which others queue, such as VACUUM FULL.
+    ///
+    /// Most wait so that only other changes of the schema queue behind them, for as long as a report may run.
     private func limitWaits(of statement: SQLStatement, _ connection: Connection) throws {
         let time = statement.waitsAside ? .zero : site.arguments.maxBlock
         try connection.query(
