@@ -134,7 +134,7 @@ struct OutsideStep {
         try leftovers.drop(connection)
         try limitWaits(of: statement, connection)
         let text = try leftovers.finishing(connection) ?? statement.concurrentText
-        _ = try site.run(statement, as: text, connection).count
+        try site.run(statement, as: text, connection)
         guard try leftovers.isSound(connection) else {
             throw JobFailure(
                 "\(site.task.position(statement)): the index was built and is not valid: look for it with "

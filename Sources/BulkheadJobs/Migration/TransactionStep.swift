@@ -57,7 +57,7 @@ struct LockedTransaction {
         for statement in statements {
             try StepLocks.limit(rung, connection)
             do {
-                let affected = try site.run(statement, connection).affected
+                let affected = try site.run(statement, connection)
                 if affected > 0 || statement.begins(with: "truncate") {
                     try publish(statement, connection)
                 }
