@@ -19,7 +19,10 @@ import Testing
             let harmless = try await program.run("migrate", ".", "--dry-run", "--strict")
             #expect(harmless.status == 0, "\(harmless.errors)")
             #expect(harmless.output.contains("public.flight: ACCESS EXCLUSIVE, 200,000 rows"))
-            try place.write("alter table flight alter column distance type bigint;", to: "2_type.sql")
+            try place.write(
+                "alter table flight alter column distance type bigint;",
+                to: "2_type.sql"
+            )
             let strict = try await program.run("migrate", ".", "--dry-run", "--strict")
             #expect(strict.status == 1)
             #expect(strict.output.contains("rewritten"), "\(strict.output)")
@@ -31,7 +34,11 @@ import Testing
             try place.write("alter table nope add column x int;", to: "3_nope.sql")
             let failing = try await program.run("migrate", ".", "--dry-run")
             #expect(failing.status == 1)
-            #expect(failing.output.contains("would fail: 3_nope.sql line 1: relation \"nope\" does not exist"))
+            #expect(
+                failing.output.contains(
+                    "would fail: 3_nope.sql line 1: relation \"nope\" does not exist"
+                )
+            )
             #expect(try await place.database.value("select count(*) from bulkhead.job") == "0")
             #expect(
                 try await place.database.value(
@@ -75,11 +82,17 @@ import Testing
 
             let changed = model.output.replacingOccurrences(
                 of: "\"name\" : \"carrier\"",
-                with: "\"name\" : \"airline\", \"renamed_from\" : \"carrier\", \"required\" : true, \"backfill\" : \"'XX'\""
+                with:
+                    "\"name\" : \"airline\", \"renamed_from\" : \"carrier\", \"required\" : true, \"backfill\" : \"'XX'\""
             )
             try place.write(changed, to: "model.json")
             let shown = try await program.run("migrate", "--model", "model.json", "--dry-run")
-            #expect(shown.output.contains("alter table public.flight rename column carrier to airline;"), "\(shown.output)")
+            #expect(
+                shown.output.contains(
+                    "alter table public.flight rename column carrier to airline;"
+                ),
+                "\(shown.output)"
+            )
             #expect(try await place.database.value("select count(*) from bulkhead.job") == "0")
 
             try FileManager.default.createDirectory(
@@ -88,7 +101,13 @@ import Testing
             )
             try place.write("select 1;", to: "steps/0041_x.sql")
             let daemon = try program.start("worker")
-            let applied = try await program.run("migrate", "steps", "--model", "model.json", "--wait")
+            let applied = try await program.run(
+                "migrate",
+                "steps",
+                "--model",
+                "model.json",
+                "--wait"
+            )
             #expect(applied.status == 0, "\(applied.errors)")
             #expect(applied.errors.contains("wrote steps/0042_model.sql"))
             let written = try String(
@@ -109,7 +128,10 @@ import Testing
             let program = place.program
             let model = try await program.run("model").output
             try place.write(
-                model.replacingOccurrences(of: "\"name\" : \"carrier\",", with: "\"name\" : \"carrier\", \"required\" : true,"),
+                model.replacingOccurrences(
+                    of: "\"name\" : \"carrier\",",
+                    with: "\"name\" : \"carrier\", \"required\" : true,"
+                ),
                 to: "model.json"
             )
             let refused = try await program.run("migrate", "--model", "model.json")

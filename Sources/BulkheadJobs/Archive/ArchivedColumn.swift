@@ -60,7 +60,7 @@ struct ArchivedColumn {
 extension ArchivedColumn {
     /// Its value in a JSON object of the archive, as SQL.
     func value(in line: String) -> String {
-        "(\(line) ->> '\(literal(plainName))')::\(type) as \(name)"
+        "(\(line) ->> \(quoted(literal: plainName)))::\(type) as \(name)"
     }
 }
 

@@ -84,7 +84,7 @@ struct BackfillTable {
 
     /// A key as the types of its columns read it.
     func keyLiteral(_ values: [String]) -> String {
-        let parts = zip(values, key).map { "'\(literal($0))'::\($1.type)" }
+        let parts = zip(values, key).map { "\(quoted(literal: $0))::\($1.type)" }
         return "(\(parts.joined(separator: ", ")))"
     }
 }

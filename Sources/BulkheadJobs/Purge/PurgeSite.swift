@@ -82,7 +82,7 @@ struct PurgeSite {
                 let archived = try archive.record(
                     Int64(outcome.deleted),
                     in: target,
-                    of: table.restored(removal.ground),
+                    of: removal.ground.restored(in: table),
                     columns: removal.ground.columns.map(\.name),
                     n: 0,
                     batch: removal.batch,

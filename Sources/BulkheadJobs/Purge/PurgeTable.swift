@@ -70,11 +70,6 @@ struct PurgeTable {
         }
     }
 
-    /// The table that a restore fills with the rows of a part of it: partitions may come and go.
-    func restored(_ ground: PurgeGround) -> String {
-        facts.isPartitioned ? name : ground.name
-    }
-
     /// The oids of a table and of all that inherit from it, at any depth, as SQL; what is being detached does no
     /// more.
     static func members(_ oid: String) -> String {

@@ -21,7 +21,7 @@ extension Removal {
     private func remaining(upTo last: [String]) -> String {
         let columns = list(places) { n, place in "\(place) as bulkhead_p\(n)" }
         let place = list(places) { n, _ in "pg_catalog.format('%s', b.bulkhead_p\(n))" }
-        let end = zip(last, types).map { "'\(literal($0))'::\($1)" }.joined(separator: ", ")
+        let end = zip(last, types).map { "\(quoted(literal: $0))::\($1)" }.joined(separator: ", ")
         return """
             with batch as (
                 select \(columns), \(isBlocked ?? "false") as is_blocked from \(ground.source) as \(ground.alias)

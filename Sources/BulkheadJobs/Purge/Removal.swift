@@ -160,9 +160,9 @@ struct Removal {
                 """
         case .index(let column, let type, let end):
             let value = "\(alias).\(column)"
-            let bound = "\(value) <= '\(literal(end))'::\(type)"
+            let bound = "\(value) <= \(quoted(literal: end))::\(type)"
             guard case .value(let last, let ctid) = position.after else { return bound }
-            let reached = "'\(literal(last))'::\(type)"
+            let reached = "\(quoted(literal: last))::\(type)"
             return """
                 \(bound) and \(value) >= \(reached) and (\(value) > \(reached) or \(alias).ctid > '\(ctid)'::tid)
                 """
@@ -176,7 +176,7 @@ struct Removal {
 
     /// A key as the types of its columns read it.
     private func keyLiteral(_ values: [String]) -> String {
-        let parts = zip(values, ground.keyTypes).map { "'\(literal($0))'::\($1)" }
+        let parts = zip(values, ground.keyTypes).map { "\(quoted(literal: $0))::\($1)" }
         return "(\(parts.joined(separator: ", ")))"
     }
 

@@ -24,7 +24,7 @@ struct RowRemover {
         return try archive.record(
             count,
             in: target,
-            of: rows.table.restored(ground),
+            of: ground.restored(in: rows.table),
             columns: ground.columns.map(\.name),
             n: n,
             batch: batch,
@@ -55,7 +55,7 @@ struct RowRemover {
         return try archive.record(
             count,
             in: target,
-            of: change.rows.table.restored(ground),
+            of: ground.restored(in: change.rows.table),
             columns: change.reference.setColumns,
             isUpdate: true,
             n: n,

@@ -32,7 +32,7 @@ import Testing
                 return
             }
             let error = await #expect(throws: PostgresError.self) {
-                _ = try await bench.enqueue("hc.t", "condition => '\(literal(condition))'")
+                _ = try await bench.enqueue("hc.t", "condition => \(quoted(literal: condition))")
             }
             #expect(
                 error?.message.contains("is not one boolean expression over hc.t") == true,
@@ -41,7 +41,7 @@ import Testing
             // Nor by another way past the check at the door.
             let job = try await bench.value(
                 """
-                select bulkhead.enqueue('purge', jsonb_build_object('table_name', 'hc.t', 'condition', '\(literal(condition))'))
+                select bulkhead.enqueue('purge', jsonb_build_object('table_name', 'hc.t', 'condition', \(quoted(literal: condition))))
                 """
             )
             try await bench.drain()

@@ -52,7 +52,7 @@ struct PurgeBench {
         Int64(try await value(call) ?? "") ?? 0
     }
 
-    private func quoted(_ text: String) -> String { "'\(literal(text))'" }
+    private func quoted(_ text: String) -> String { "\(quoted(literal: text))" }
 
     /// Runs a daemon until nothing is left to do.
     func drain(configure: (inout DaemonConfiguration) -> Void = { _ in }) async throws {

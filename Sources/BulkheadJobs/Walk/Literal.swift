@@ -1,4 +1,0 @@
-/// Text for the inside of a literal between single quotes.
-func literal(_ text: String) -> String {
-    text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
-}
