@@ -37,7 +37,7 @@ struct PurgeBench {
 
     func enqueue(_ table: String, _ options: String) async throws -> Int64 {
         let rest = options.isEmpty ? "" : ", " + options
-        return try await id("select bulkhead.purge(\(quoted(table))\(rest))")
+        return try await id("select bulkhead.purge(\(quoted(literal: table))\(rest))")
     }
 
     /// Brings back what a purge archived.
@@ -51,8 +51,6 @@ struct PurgeBench {
     private func id(_ call: String) async throws -> Int64 {
         Int64(try await value(call) ?? "") ?? 0
     }
-
-    private func quoted(_ text: String) -> String { "\(quoted(literal: text))" }
 
     /// Runs a daemon until nothing is left to do.
     func drain(configure: (inout DaemonConfiguration) -> Void = { _ in }) async throws {
