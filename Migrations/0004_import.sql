@@ -6,9 +6,14 @@ language plpgsql stable as $$
 declare
     found record;
 begin
-    select pg_catalog.format('%I.%I', n.nspname, c.relname) as name, c.relkind as kind into found
-    from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    where c.oid = pg_catalog.to_regclass(table_name);
+    begin
+        select pg_catalog.format('%I.%I', n.nspname, c.relname) as name, c.relkind as kind into found
+        from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+        where c.oid = pg_catalog.to_regclass(table_name);
+    exception when invalid_name then
+        raise exception 'this is no name of a table: %', table_name
+            using errcode = '22023', hint = 'a name with blanks or capitals needs "double quotes"';
+    end;
     if found.name is null then
         raise exception 'there is no table %', coalesce(table_name, '(table_name is missing)')
             using errcode = '42P01',

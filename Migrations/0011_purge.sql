@@ -73,6 +73,9 @@ declare
         from pg_attribute a join pg_type t on t.oid = a.atttypid
         where a.attrelid = table_name::regclass and a.attname = column_name and a.attnum > 0);
     wrong text := case
+        when (select c.relnamespace::regnamespace::text in ('pg_catalog', 'information_schema', 'bulkhead')
+              from pg_class c where c.oid = table_name::regclass)
+            then table_name || ' is a table of the system: nobody purges it by hand'
         when all_rows and num_nonnulls(condition, column_name, older_than) > 0
             then 'all_rows goes with no condition'
         when condition is not null and num_nonnulls(column_name, older_than) > 0
@@ -96,6 +99,9 @@ declare
         when archive ~ '/' and not is_file then 'an archive file ends in .jsonl.gz: ' || archive
         when drop_partitions and archive is not null
             then 'drop_partitions and archive exclude each other: a dropped partition is not copied'
+        when drop_partitions and max_rows is not null
+            then 'drop_partitions and max_rows exclude each other: a partition is dropped whole'
+        when archive ~ '\.(jsonl|gz|csv)$' and not is_file then 'an archive file ends in .jsonl.gz: ' || archive
         when drop_partitions and column_name is null
             then 'drop_partitions needs column_name and older_than'
         when max_rows < 1 then 'max_rows must be at least 1'

@@ -48,6 +48,57 @@ import Testing
         }
     }
 
+    @Test func whatChangesTheServerIsNotTriedAndWhatIsRefusedIsSaid() async throws {
+        try await Workplace.with { place in
+            let role = "tried_" + UUID().uuidString.lowercased().filter { $0 != "-" }
+            try place.write(
+                "create role \(role);\ngrant \(role) to current_user;\ncreate table a (at timestamptz default '2026-01-01');",
+                to: "1_a.sql"
+            )
+            let program = place.program
+            let tried = try await program.run("migrate", ".", "--dry-run")
+            #expect(tried.status == 0, "\(tried.output)")
+            #expect(tried.output.contains("not tried: it changes the whole server"))
+            #expect(
+                try await place.database.value("select count(*) from pg_roles where rolname = \(role)") == "0"
+            )
+            try place.write("create table b ();", to: "1_a.sql")
+            let daemon = try program.start("worker")
+            #expect(try await program.run("migrate", ".", "--wait").status == 0)
+            try place.write("create table c ();", to: "1_a.sql")
+            let changed = try await program.run("migrate", ".", "--dry-run")
+            #expect(changed.status == 1)
+            #expect(changed.errors.contains("has been changed since"), "\(changed.errors)")
+            #expect(try await program.run("migrate", ".", "--down", "0", "--dry-run").status == 2)
+            daemon.send(SIGTERM)
+            #expect(await daemon.end() == 0)
+        }
+    }
+
+    @Test func aFileMeansWhatItMeansToTheDatabase() async throws {
+        try await Workplace.with { place in
+            try await place.database.run(
+                "alter database \(place.database.name) set timezone = 'America/New_York'"
+            )
+            try place.write(
+                """
+                create table a as select timestamptz '2026-01-01' as at, current_setting('TimeZone') as zone;
+                -- bulkhead: concurrently
+                create table b as select current_setting('TimeZone') as zone;
+                """,
+                to: "1_a.sql"
+            )
+            let daemon = try place.program.start("worker")
+            #expect(try await place.program.run("migrate", ".", "--wait").status == 0)
+            #expect(
+                try await place.database.rows("select a.at at time zone 'UTC', a.zone, b.zone from a, b")
+                    == [["2026-01-01 05:00:00", "America/New_York", "America/New_York"]]
+            )
+            daemon.send(SIGTERM)
+            #expect(await daemon.end() == 0)
+        }
+    }
+
     @Test func aRoleThatMayMakeNoDatabaseIsToldSo() async throws {
         try await Workplace.with { place in
             let role = "plain_" + UUID().uuidString.lowercased().filter { $0 != "-" }

@@ -15,6 +15,7 @@ struct ForecastReport {
         try terminal.result("\(step.file) line \(step.line): \(step.kind)")
         for statement in step.statements {
             try terminal.result("  \(statement.line): \(shortened(statement.sql))")
+            if let reason = statement.notTried { try terminal.result("     not tried: \(reason)") }
             for table in statement.tables { try terminal.result("     \(words(table))") }
             if !statement.recipe.isEmpty { try terminal.result("     better:") }
             for line in statement.recipe { try terminal.result("       \(line)") }

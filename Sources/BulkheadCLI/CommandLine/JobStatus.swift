@@ -63,7 +63,11 @@ struct JobStatus {
 
     /// The figures of the result that are not zero, and the time that it took.
     var summary: String {
-        var parts = figures.filter { $0.count > 0 }.map { "\(grouped($0.count)) \($0.name)" }
+        let figures = figures
+        var shown = figures.filter { $0.count > 0 }
+        // Nothing done is a figure too.
+        if shown.isEmpty, let first = figures.first { shown = [first] }
+        var parts = shown.map { "\(grouped($0.count)) \($0.name)" }
         if let firstLeft { parts.append("the first that was left is \(firstLeft)") }
         if let seconds { parts.append(Duration.seconds(seconds).shown) }
         return parts.joined(separator: ", ")

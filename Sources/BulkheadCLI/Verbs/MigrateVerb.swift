@@ -69,6 +69,13 @@ enum MigrateVerb: Verb {
         guard let directory else { throw UsageError("migrate needs a file or a directory") }
         return try await Database.use(arguments) { connection in
             if arguments.has("--dry-run") {
+                for option in ["--down", "--baseline", "--repair", "--to"] where arguments.has(option) {
+                    throw UsageError("--dry-run tries what is to come, and takes no \(option)")
+                }
+                if let refusal = try MigrationStatus(connection, directory).refusal() {
+                    Terminal.error(refusal)
+                    return .failed
+                }
                 return try MigrationPreview(connection, arguments, terminal).print(directory.files)
             }
             let call = try statement(arguments, directory)
@@ -177,11 +184,13 @@ private struct MigrationStatus {
             nothing: "nothing was applied to this database",
             terminal
         )
-        if let refusal = try refusal(files) { terminal.note(refusal) }
+        if let refusal = try refusal() { terminal.note(refusal) }
     }
 
-    private func refusal(_ files: JSONText) throws -> String? {
+    /// Why the files cannot be applied to what was applied already; nil where they can.
+    func refusal() throws -> String? {
         guard let directory else { return nil }
+        let files = try directory.json
         return try connection.query(
             """
             select bulkhead.migration_refusal(bulkhead.migration_files(\(files)::jsonb), \(directory.isComplete),

@@ -104,7 +104,7 @@ struct OutsideStep {
     private func inPath<Result>(_ connection: Connection, _ body: () throws -> Result) throws
         -> Result
     {
-        try site.usePath(connection, isLocal: false)
+        try site.useUsualSettings(connection, isLocal: false)
         do {
             let result = try body()
             try connection.restoreSettings()

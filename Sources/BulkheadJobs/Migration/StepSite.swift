@@ -38,6 +38,17 @@ struct StepSite {
         try connection.query("select pg_catalog.set_config('search_path', \(path), \(isLocal))")
     }
 
+    /// Lets a file's own statements mean what they mean in any other tool: with the times, dates and intervals of the
+    /// database and the role, not with ours.
+    func useUsualSettings(_ connection: Connection, isLocal: Bool) throws {
+        try usePath(connection, isLocal: isLocal)
+        let scope = isLocal ? "local" : "session"
+        let settings = ["TimeZone", "DateStyle", "IntervalStyle", "bytea_output", "extra_float_digits"]
+        try connection.run(
+            script: settings.map { "set \(scope) \($0) to default" }.joined(separator: "; ")
+        )
+    }
+
     /// Runs one statement of the file; whatever rows it returns, nobody wants.
     ///
     /// - Returns: How many rows it inserted, updated, deleted or returned.

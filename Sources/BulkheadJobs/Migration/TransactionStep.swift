@@ -40,6 +40,7 @@ struct LockedTransaction {
                 let rung = ladder.rung
                 try await site.context.batch { batch in
                     _ = try site.open(batch)
+                    try site.useUsualSettings(batch.connection, isLocal: true)
                     try run(within: rung, batch)
                     return try close(batch)
                 }

@@ -57,8 +57,8 @@ struct PurgeArguments: Decodable {
         if batch.map({ !(1...1_000_000).contains($0) }) == true {
             return "batch must be between 1 and 1000000"
         }
-        if dropPartitions == true, !isStructured || archives {
-            return "drop_partitions needs column_name and older_than, and no archive"
+        if dropPartitions == true, !isStructured || archives || maxRows != nil {
+            return "drop_partitions needs column_name and older_than, and no archive or max_rows"
         }
         return nil
     }

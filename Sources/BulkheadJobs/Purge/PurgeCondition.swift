@@ -104,6 +104,7 @@ struct PurgeCondition {
             SQL(unsafe: "create temporary view bulkhead_source as select \(source)")
         )
         try refuseVolatile(table, connection)
+        try refuseOwnRows(table, connection)
         let text = try deparsed(connection)
         return try FrozenClock(connection).freeze(text)
     }
@@ -143,6 +144,36 @@ struct PurgeCondition {
         }
         text = text.dropFirst("WHERE ".count).dropLast()
         return "(\(text))"
+    }
+
+    /// What a purge deletes must not change what it deletes next.
+    private static func refuseOwnRows(_ table: PurgeTable, _ connection: Connection) throws {
+        let row = try connection.query(
+            """
+            with recursive own as (
+                select o.oid from pg_catalog.unnest(\(unsafe: PurgeTable.members("\(table.oid)::oid"))) as o (oid)
+            ), named as (
+                select m[1]::oid as id from pg_catalog.pg_rewrite w
+                cross join lateral pg_catalog.regexp_matches(w.ev_action::text, ':relid (\\d+)', 'g') m
+                where w.ev_class = 'pg_temp.bulkhead_condition'::regclass
+            ), below as (
+                select n.id from named n
+                where n.id <> 'pg_temp.bulkhead_condition'::regclass and n.id not in (select own.oid from own)
+                union
+                select d.refobjid from below
+                join pg_catalog.pg_rewrite w on w.ev_class = below.id
+                join pg_catalog.pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = w.oid
+                    and d.refclassid = 'pg_class'::regclass and d.refobjid <> below.id
+            )
+            select (select count(*) from named n join own on own.oid = n.id) > 1
+                or exists (select from below b join own on own.oid = b.id)
+            """
+        )
+        guard try row.required(0, 0, as: Bool.self) else { return }
+        throw JobFailure(
+            "the condition looks at other rows of \(table.name), which the purge itself deletes, batch after batch: put "
+                + "what it looks for into a table of its own first, and look there"
+        )
     }
 
     /// The view's stored tree names the functions and operators that it calls.

@@ -2,6 +2,8 @@ internal import Bulkhead
 
 /// What a purge has fixed at its start, and how far it is.
 struct PurgeCheckpoint: Codable {
+    /// The table, by its oid: another one may take its name.
+    let table: Int64
     /// The rows to delete, as SQL over the table's alias.
     let condition: String
     /// Where they are chosen by their age: the value that they are below, as SQL.

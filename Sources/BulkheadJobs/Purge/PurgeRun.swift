@@ -34,6 +34,8 @@ final class PurgeRun {
             try PurgeSite(table, graph, arguments, context, root, connection)
         }
         if isNew { try await begin(table) }
+        let begun = try progress()
+        try await context.read { try require(table, begun, $0) }
         if arguments.dropPartitions == true, let column = arguments.columnName {
             try await PartitionDrop(context, table, column: column).run()
         }
@@ -51,6 +53,7 @@ final class PurgeRun {
                 try batch.connection.query("select bulkhead.pin_job(\(context.job.id))")
             }
             let checkpoint = PurgeCheckpoint(
+                table: table.oid,
                 condition: plan.condition.sql,
                 cutoff: plan.condition.cutoff,
                 grounds: plan.grounds
@@ -85,13 +88,12 @@ final class PurgeRun {
         do {
             try await removeBatch(progress, site)
         } catch is GroundGone {
-            progress.checkpoint.leaveGround()
-            try await commit(progress)
+            try await leaveGround(progress, site.table)
         } catch let error as PostgresError where error.state == .undefinedTable {
+            try await context.read { try require(site.table, progress, $0) }
             let oid = progress.checkpoint.grounds[progress.checkpoint.ground]
             guard try await context.read({ try PurgeGround.isGone(oid, $0) }) else { throw error }
-            progress.checkpoint.leaveGround()
-            try await commit(progress)
+            try await leaveGround(progress, site.table)
         } catch is TableRewritten {
             // Places in the old file mean nothing in the new one.
             progress.checkpoint.position = nil
@@ -99,6 +101,40 @@ final class PurgeRun {
             try await commit(progress)
         }
         return true
+    }
+
+    /// A partition may go; the table itself may not, nor give its name to another one.
+    private func leaveGround(_ progress: PurgeProgress, _ table: PurgeTable) async throws {
+        try await context.read { try require(table, progress, $0) }
+        let oid = progress.checkpoint.grounds[progress.checkpoint.ground]
+        let present = try await context.read { connection in
+            try table.leaves.contains(oid) && !PurgeGround.isGone(oid, connection)
+                ? PurgeGround(oid, of: table, connection) : nil
+        }
+        if let present, present.name != ground?.name {
+            // It has another name now, and is walked under that.
+            ground = present
+            return
+        }
+        var next = progress
+        next.checkpoint.leaveGround()
+        ground = nil
+        try await commit(next)
+    }
+
+    private func require(
+        _ table: PurgeTable,
+        _ progress: PurgeProgress,
+        _ connection: Connection
+    ) throws {
+        let present: Int64? = try connection.query(
+            "select pg_catalog.to_regclass(\(table.name))::oid::bigint"
+        ).value(0, 0)
+        guard present != progress.checkpoint.table else { return }
+        throw JobFailure(
+            "\(table.name) was dropped, renamed or replaced while it was purged; \(progress.report.deleted) rows had been "
+                + "deleted by then: look at what is there now, and enqueue a new purge for it"
+        )
     }
 
     private func removeBatch(_ progress: PurgeProgress, _ site: PurgeSite) async throws {

@@ -25,6 +25,7 @@ struct PurgeSite {
             cascade = nil
             return
         }
+        if arguments.archiveTable != nil { try table.requireSameColumns(connection) }
         let archive = Archive(context, root)
         try archive.add(
             Archive.Source(table: table.oid),
@@ -44,7 +45,9 @@ struct PurgeSite {
     func present(_ ground: PurgeGround, _ connection: Connection) throws -> PurgeGround {
         guard archive != nil else { return ground }
         try connection.run(script: "lock table \(ground.source) in row exclusive mode")
-        return try PurgeGround(ground.oid, of: table, connection)
+        let present = try PurgeGround(ground.oid, of: table, connection)
+        guard present.name == ground.name else { throw GroundGone() }
+        return present
     }
 
     /// Deletes one batch in its transaction.

@@ -70,6 +70,28 @@ struct PurgeTable {
         }
     }
 
+    /// One archive table cannot hold what tables that inherit have of their own.
+    ///
+    /// - Throws: `JobFailure` that names the first of them.
+    func requireSameColumns(_ connection: Connection) throws {
+        let row = try connection.query(
+            """
+            select m.oid::regclass::text, a.attname
+            from pg_catalog.unnest(\(unsafe: Self.members("\(oid)::oid"))) as m (oid)
+            join pg_catalog.pg_attribute a on a.attrelid = m.oid and a.attnum > 0 and not a.attisdropped
+            where not exists (
+                select from pg_catalog.pg_attribute r
+                where r.attrelid = \(oid)::oid and r.attname = a.attname and not r.attisdropped)
+            limit 1
+            """
+        )
+        guard !row.isEmpty else { return }
+        throw JobFailure(
+            "\(try row.required(0, 0, as: String.self)) inherits from \(name) and has a column of its own, "
+                + "\(try row.required(0, 1, as: String.self)): archive into a file, or purge each table by itself"
+        )
+    }
+
     /// The oids of a table and of all that inherit from it, at any depth, as SQL; what is being detached does no
     /// more.
     static func members(_ oid: String) -> String {
@@ -88,6 +110,8 @@ struct PurgeTable {
         select c.oid::bigint, pg_catalog.format('%I.%I', n.nspname, c.relname), pg_catalog.quote_ident(c.relname),
             case
                 when c.relkind not in ('r', 'p') then 'is not a table'
+                when n.nspname in ('pg_catalog', 'information_schema', 'bulkhead')
+                    then 'is a table of the system: nobody purges it by hand'
                 when tree.temporary then 'is temporary: other sessions cannot see it'
                 when tree.unlogged then 'is unlogged: a crash would empty it and keep the checkpoint'
                 when tree.remote then 'has foreign partitions: they do not commit with the checkpoint'

@@ -76,7 +76,8 @@ struct Removal {
                     select pg_catalog.json_build_array(\(place)) from batch b
                     where not exists (select from gone g where \(same)) limit 1) end,
                 'filenode', coalesce(pg_catalog.pg_relation_filenode(\(ground.oid)::oid), 0)::bigint,
-                'is_part', \(ground.oid)::oid = any (\(PurgeTable.members("\(ground.root)::oid"))))
+                'is_part', \(ground.oid)::oid = any (\(PurgeTable.members("\(ground.root)::oid")))
+                    and coalesce(pg_catalog.to_regclass(\(quoted(literal: ground.name)))::oid = \(ground.oid)::oid, false))
             from (
                 select (select count(*) from batch) as picked, (select count(*) from gone) as deleted offset 0) as n)
             """

@@ -28,7 +28,19 @@ struct RestoreStatement {
 
     func run(_ connection: Connection) throws -> RestoreReport {
         let statement = block.isUpdate ? settingBack : inserting
-        return try connection.query(SQL(unsafe: statement)).required(0, 0, as: JSONText.self)
+        do {
+            return try run(statement, connection)
+        } catch let error as PostgresError where error.state == .uniqueViolation {
+            throw JobFailure(
+                "\(block.relation): \(error.message); \(error.detail ?? ""): a row that is there again; say what "
+                    + "becomes of such rows with --on-conflict skip, fill, update or replace",
+                sqlstate: error.state?.rawValue
+            )
+        }
+    }
+
+    private func run(_ statement: String, _ connection: Connection) throws -> RestoreReport {
+        try connection.query(SQL(unsafe: statement)).required(0, 0, as: JSONText.self)
             .decode()
     }
 

@@ -27,6 +27,13 @@ package struct MigrationForecast: Encodable, Sendable {
         package var tables: [Table] = []
         /// The safe form.
         package var recipe: [String] = []
+        /// Why it was not tried; nil where it was.
+        package var notTried: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case line, sql, tables, recipe
+            case notTried = "not_tried"
+        }
     }
 
     /// What it does to a table.

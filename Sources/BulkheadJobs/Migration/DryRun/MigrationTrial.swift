@@ -95,8 +95,17 @@ package struct MigrationTrial {
     // MARK: Statements
 
     private func observed(_ statement: SQLStatement) throws -> MigrationForecast.Statement {
+        if let untried = untried(statement) { return untried }
         let effects = try StatementObserver(connection: scratch).observe(statement.text)
         return forecast(statement, effects)
+    }
+
+    /// A scratch database is no place for what changes the server.
+    private func untried(_ statement: SQLStatement) -> MigrationForecast.Statement? {
+        guard statement.changesServer else { return nil }
+        var seen = MigrationForecast.Statement(line: statement.line, sql: statement.text)
+        seen.notTried = "it changes the whole server, not this database alone"
+        return seen
     }
 
     private func forecast(
@@ -132,6 +141,7 @@ package struct MigrationTrial {
 
     /// A statement that refuses a transaction: what it locks meanwhile is known, not seen.
     private func ranAlone(_ statement: SQLStatement) throws -> MigrationForecast.Statement {
+        if let untried = untried(statement) { return untried }
         guard statement.runsOutside else {
             return try scratch.transaction { _ in try observed(statement) }
         }
