@@ -60,7 +60,9 @@ import Testing
             #expect(tried.status == 0, "\(tried.output)")
             #expect(tried.output.contains("not tried: it changes the whole server"))
             #expect(
-                try await place.database.value("select count(*) from pg_roles where rolname = \(role)") == "0"
+                try await place.database.value(
+                    "select count(*) from pg_roles where rolname = \(role)"
+                ) == "0"
             )
             try place.write("create table b ();", to: "1_a.sql")
             let daemon = try program.start("worker")
@@ -91,7 +93,9 @@ import Testing
             let daemon = try place.program.start("worker")
             #expect(try await place.program.run("migrate", ".", "--wait").status == 0)
             #expect(
-                try await place.database.rows("select a.at at time zone 'UTC', a.zone, b.zone from a, b")
+                try await place.database.rows(
+                    "select a.at at time zone 'UTC', a.zone, b.zone from a, b"
+                )
                     == [["2026-01-01 05:00:00", "America/New_York", "America/New_York"]]
             )
             daemon.send(SIGTERM)

@@ -69,7 +69,8 @@ enum MigrateVerb: Verb {
         guard let directory else { throw UsageError("migrate needs a file or a directory") }
         return try await Database.use(arguments) { connection in
             if arguments.has("--dry-run") {
-                for option in ["--down", "--baseline", "--repair", "--to"] where arguments.has(option) {
+                for option in ["--down", "--baseline", "--repair", "--to"]
+                where arguments.has(option) {
                     throw UsageError("--dry-run tries what is to come, and takes no \(option)")
                 }
                 if let refusal = try MigrationStatus(connection, directory).refusal() {

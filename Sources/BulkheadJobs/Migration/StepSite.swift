@@ -43,7 +43,9 @@ struct StepSite {
     func useUsualSettings(_ connection: Connection, isLocal: Bool) throws {
         try usePath(connection, isLocal: isLocal)
         let scope = isLocal ? "local" : "session"
-        let settings = ["TimeZone", "DateStyle", "IntervalStyle", "bytea_output", "extra_float_digits"]
+        let settings = [
+            "TimeZone", "DateStyle", "IntervalStyle", "bytea_output", "extra_float_digits",
+        ]
         try connection.run(
             script: settings.map { "set \(scope) \($0) to default" }.joined(separator: "; ")
         )

@@ -10,13 +10,19 @@ extension SQLStatement {
             {
                 return false
             }
-            return ["role", "user", "group", "database", "tablespace", "system", "subscription", "owned"]
-                .contains(second)
+            return [
+                "role", "user", "group", "database", "tablespace", "system", "subscription",
+                "owned",
+            ]
+            .contains(second)
         case "comment", "security":
-            return ["role", "database", "tablespace", "subscription"].contains { contains("on", $0) }
+            return ["role", "database", "tablespace", "subscription"].contains {
+                contains("on", $0)
+            }
         case "grant", "revoke":
             // Of a role to a role, or on what is shared.
-            return !contains("on") || ["database", "tablespace", "parameter"].contains { contains("on", $0) }
+            return !contains("on")
+                || ["database", "tablespace", "parameter"].contains { contains("on", $0) }
         case "reassign": return true
         case "copy": return contains("program") || !(contains("stdin") || contains("stdout"))
         default: return false
