@@ -66,7 +66,10 @@ import Testing
                 $0.backfill = "'none'"
             }
             own.change("flight", "code") { $0.type = "text" }
-            own.change("flight", "amount") { $0.type = "double precision" }
+            own.change("flight", "amount") {
+                $0.type = "double precision"
+                $0.backfill = "amount::double precision"
+            }
             own.change("flight", "distance") {
                 $0.name = "miles"
                 $0.renamedFrom = "distance"
@@ -166,6 +169,29 @@ import Testing
         }
         #expect(again.count > 1000)
         #expect(again.difference(from: built.1).isEmpty)
+    }
+
+    @Test(arguments: [
+        ("smallint", "bigint", true), ("integer", "numeric", true), ("integer", "numeric(10,2)", false),
+        ("integer", "numeric(12,2)", true), ("numeric(8,2)", "numeric(9,3)", true),
+        ("numeric(8,2)", "numeric(8,3)", false), ("numeric(8,2)", "integer", false),
+        ("numeric", "numeric(8,2)", false), ("double precision", "real", false),
+        ("real", "double precision", true), ("bigint", "integer", false), ("text", "varchar(3)", false),
+        ("varchar(10)", "varchar(3)", false), ("character(5)", "varchar(5)", true),
+        ("character(5)", "varchar(4)", false), ("character(5)", "text", true),
+        ("date", "timestamp", true), ("date", "timestamptz", false), ("timestamp", "date", false),
+        ("timestamp", "timestamp(0)", false), ("integer", "text", false), ("json", "jsonb", false),
+    ])
+    func onlyAWiderTypeNeedsNoBackfill(old: String, new: String, isWider: Bool) async throws {
+        try await Self.with("create table t (c \(old))") { model, plan, _ in
+            var own = model
+            own.change("t", "c") { $0.type = new }
+            let bare = try await plan(own)
+            #expect(bare.problems.isEmpty == isWider, "\(bare.problems)")
+            #expect(bare.steps.isEmpty != isWider)
+            own.change("t", "c") { $0.backfill = "c::\(new)" }
+            #expect(try await plan(own).problems == [])
+        }
     }
 
     // MARK: Help

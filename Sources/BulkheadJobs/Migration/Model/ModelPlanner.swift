@@ -246,7 +246,12 @@ public struct ModelPlanner {
                 "\(path) becomes \(new.type), and no cast makes it of \(old.type): say how by a backfill, such as "
                     + "\"\(new.name)::text::\(new.type)\""
             )
-        case .rewrite, .needsExpression:
+        case .lossy where new.backfill == nil:
+            plan.problems.append(
+                "\(path) becomes \(new.type), and a cast of \(old.type) may cut, round or refuse a value: "
+                    + "say how by a backfill, such as \"\(write(new.name))::\(new.type)\""
+            )
+        case .rewrite, .lossy, .needsExpression:
             try expand(old, to: new, of: table, oldTable)
         }
     }
