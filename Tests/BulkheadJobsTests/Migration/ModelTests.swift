@@ -194,6 +194,36 @@ import Testing
         }
     }
 
+    /// With the column renamed in the same plan, so that the catalog still has its former name.
+    @Test(arguments: [
+        ("create view seen as select c from t", "view seen"),
+        ("create policy own on t using (c > 0)", "policy own"),
+        ("create trigger tell before update of c on t for each row execute function suppress_redundant_updates_trigger()", "trigger tell"),
+        ("create rule r as on update to t where old.c > 0 do nothing", "rule r"),
+        ("create publication p for table t (c)", "in publication p"),
+        ("create statistics alike on c, d from t", "statistics object alike"),
+        ("alter table t add e int generated always as (c + 1) stored", "column e"),
+        ("grant select (c) on t to public", "a grant"),
+        ("comment on column t.c is 'x'", "a comment"),
+        ("alter table t alter c set statistics 7", "its statistics target"),
+        ("alter table t alter c set (n_distinct = 5)", "an option"),
+    ])
+    func whatHangsOnAColumnIsNamed(setup: String, what: String) async throws {
+        try await Self.with("create table t (c int, d int); \(setup)") { model, plan, _ in
+            var own = model
+            own.change("t", "c") {
+                $0.name = "renamed"
+                $0.renamedFrom = "c"
+                $0.type = "bigint"
+            }
+            own.change("t", "e") { $0.generated = "renamed + 1" }
+            let steps = try await plan(own)
+            #expect(steps.problems.count == 1, "\(steps.problems)")
+            #expect(steps.problems.first?.contains(what) == true, "\(steps.problems)")
+            #expect(steps.steps.count == 1)
+        }
+    }
+
     // MARK: Help
 
     private static func table(_ n: Int) -> String {

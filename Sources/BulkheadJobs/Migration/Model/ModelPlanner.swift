@@ -8,6 +8,7 @@ public struct ModelPlanner {
     private let live: SchemaModel
     private let wanted: SchemaModel
     private let probe: ModelProbe
+    private let renames: [ModelRename]
     private let write: NameWriter
     private var plan = ModelPlan()
 
@@ -32,6 +33,7 @@ public struct ModelPlanner {
             live: live,
             wanted: wanted,
             probe: ModelProbe(schema: declared.schema, connection: connection),
+            renames: renames,
             write: write
         )
         planner.plan.notes = found.notes.map { "\($0): it is left as it is" }
@@ -49,8 +51,10 @@ public struct ModelPlanner {
         live: SchemaModel,
         wanted: SchemaModel,
         probe: ModelProbe,
+        renames: [ModelRename],
         write: NameWriter
     ) {
+        self.renames = renames
         self.write = write
         self.live = live
         self.wanted = wanted
@@ -273,6 +277,15 @@ public struct ModelPlanner {
             plan.problems.append(
                 "\(path) becomes \(new.type), which writes the whole table anew, and \(what) would have to follow: "
                     + "write it as expand and contract by hand (a new column, a trigger, a backfill, then the swap)"
+            )
+            return
+        }
+        let place = ModelRename.former(table, new.name, renames)
+        let dependents = try probe.dependents(of: place.column, in: place.table)
+        guard dependents.isEmpty else {
+            plan.problems.append(
+                "\(path) becomes \(new.type), which takes another column, and \(dependents.joined(separator: ", ")) "
+                    + "hangs on this one: write it as expand and contract by hand"
             )
             return
         }
