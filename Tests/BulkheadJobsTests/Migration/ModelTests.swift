@@ -224,6 +224,33 @@ import Testing
         }
     }
 
+    @Test func stepsMakeNoNameThatIsTakenOrCut() async throws {
+        let long = String(repeating: "ä", count: 31)
+        let setup = """
+            create table t (c int, c_new int, c_old int, "\(long)" int, "\(long)x" int);
+            create function t_c_both() returns int language sql return 1;
+            insert into t values (1, 2, 3, 4, 5);
+            """
+        try await Self.with(setup) { model, plan, run in
+            var own = model
+            own.change("t", "c") { $0.type = "bigint" }
+            own.change("t", long) { $0.type = "bigint" }
+            own.change("t", "\(long)x") {
+                $0.type = "bigint"
+            }
+            let steps = try await plan(own)
+            #expect(steps.problems == [])
+            let names = steps.text.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+            #expect(names.allSatisfy { $0.utf8.count <= 63 })
+            try await run(steps)
+            #expect(try await plan(own).isEmpty)
+            #expect(
+                try await run.value("select c, c_new, c_old, \(long), \(long)x, t_c_both() from t")
+                    == ["1", "2", "3", "4", "5", "1"]
+            )
+        }
+    }
+
     // MARK: Help
 
     private static func table(_ n: Int) -> String {

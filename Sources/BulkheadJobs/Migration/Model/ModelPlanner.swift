@@ -174,7 +174,12 @@ public struct ModelPlanner {
     private mutating func require(_ column: ColumnModel, of table: String) {
         let name = write(column.name)
         let alter = "alter table \(self.name(table))"
-        let check = write("\(table)_\(column.name)_is_there")
+        let constraints = [live, wanted].flatMap {
+            $0.tables[table].map { Array($0.constraints.keys) } ?? []
+        }
+        let check = write(
+            FreeName.make("\(table)_\(column.name)", "_is_there", taken: Set(constraints))
+        )
         plan.transaction(
             "from now on \(table).\(column.name) is required",
             "\(alter) add constraint \(check) check (\(name) is not null) not valid"
@@ -289,10 +294,13 @@ public struct ModelPlanner {
             )
             return
         }
-        let fresh = write("\(new.name)_new")
-        let former = write("\(new.name)_old")
-        let trigger = write("\(table)_\(new.name)_both")
-        let function = write(live.schema, "\(table)_\(new.name)_both")
+        let columns = (oldTable.columns + (wanted.tables[table]?.columns ?? [])).map(\.name)
+        let taken = try probe.names().union(columns)
+        let fresh = write(FreeName.make(new.name, "_new", taken: taken))
+        let former = write(FreeName.make(new.name, "_old", taken: taken))
+        let both = FreeName.make("\(table)_\(new.name)", "_both", taken: taken)
+        let trigger = write(both)
+        let function = write(live.schema, both)
         let table = self.name(table)
         let value = new.backfill ?? "\(name)::\(new.type)"
         plan.add(

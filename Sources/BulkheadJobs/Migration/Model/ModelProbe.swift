@@ -85,6 +85,20 @@ struct ModelProbe {
         }
     }
 
+    /// The functions and triggers of the schema.
+    func names() throws -> Set<String> {
+        let rows = try connection.query(
+            """
+            select p.proname from pg_catalog.pg_proc p
+            join pg_catalog.pg_namespace n on n.oid = p.pronamespace where n.nspname = \(schema)
+            union select t.tgname from pg_catalog.pg_trigger t
+            join pg_catalog.pg_class c on c.oid = t.tgrelid
+            join pg_catalog.pg_namespace n on n.oid = c.relnamespace where n.nspname = \(schema)
+            """
+        )
+        return Set(try (0..<rows.count).map { try rows.required($0, 0, as: String.self) })
+    }
+
     private func filenode(_ connection: Connection) throws -> Int64 {
         try connection.query("select pg_catalog.pg_relation_filenode('t'::regclass)::bigint")
             .required(0, 0)
