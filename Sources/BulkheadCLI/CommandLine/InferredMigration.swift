@@ -52,7 +52,7 @@ struct InferredMigration {
     func write(_ text: String, _ terminal: Terminal) throws -> MigrationFile {
         guard let directory else {
             let stamp: String = try connection.query(
-                "select to_char(clock_timestamp() at time zone 'UTC', 'YYYYMMDDHH24MISS')"
+                "select to_char(clock_timestamp() at time zone 'UTC', 'YYYYMMDDHH24MISSMS')"
             ).required(0, 0)
             return try MigrationFile(name: "\(stamp)_model.sql", text: text)
         }
