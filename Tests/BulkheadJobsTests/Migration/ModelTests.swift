@@ -251,6 +251,48 @@ import Testing
         }
     }
 
+    @Test func aKeyToATableOutsideTheModelIsLeftAsItIs() async throws {
+        let setup = """
+            create schema far;
+            create table far.p (id int primary key);
+            create table "p""q" ("references x" int primary key);
+            create table c (a int constraint out references far.p, b int constraint own references "p""q", d int);
+            """
+        try await Self.with(setup) { model, plan, _ in
+            #expect(try await plan(model).isEmpty)
+            var own = model
+            own.change("c", "d") {
+                $0.name = "e"
+                $0.renamedFrom = "d"
+            }
+            let renamed = try await plan(own)
+            #expect(renamed.problems == [])
+            #expect(renamed.steps.map(\.reason) == ["rename c.d to e"])
+
+            own.tables["c"]?.constraints["out"] = nil
+            let dropped = try await plan(own)
+            #expect(dropped.steps.map(\.reason) == ["rename c.d to e", "drop constraint out of c"])
+
+            own = model
+            own.tables["c"]?.constraints["more"] = "foreign key (d) references far.p (id)"
+            own.tables["c"]?.constraints["out"]? += " on delete cascade"
+            let refused = try await plan(own)
+            #expect(refused.steps == [])
+            #expect(refused.problems.map { $0.prefix(24) } == ["more of c refers to far.p", "out of c refers to far.p,"].map { $0.prefix(24) })
+        }
+    }
+
+    @Test(arguments: [
+        ("foreign key (a) references p", nil, "p"), ("FOREIGN KEY(a)REFERENCES P(b)", nil, "p"),
+        ("foreign key (\"references x\") references \"p\"\"q\" (b)", nil, "p\"q"),
+        ("foreign key (é) references \"S.x\" . Té (b)", "S.x", "té"),
+    ])
+    func aForeignKeyIsReadAsTheServerDoes(text: String, schema: String?, table: String) {
+        let reference = ForeignReference(text)
+        #expect(reference?.schema == schema)
+        #expect(reference?.table == table)
+    }
+
     // MARK: Help
 
     private static func table(_ n: Int) -> String {

@@ -22,13 +22,14 @@ public struct ModelPlanner {
     public static func plan(_ declared: SchemaModel, _ connection: Connection) throws -> ModelPlan {
         let write = try NameWriter(connection)
         let found = try CatalogModel(schema: declared.schema, connection)
-        let wanted = try declared.normal(connection)
         let renames = ModelRename.all(from: found.model, to: declared)
+        let declaredKeys = declared.outsideKeys
+        let liveKeys = found.model.outsideKeys
+        let wanted = try declared.without(declaredKeys).normal(connection)
         // With the new names, so that what a rename alone changes is no difference.
-        let live =
-            renames.isEmpty
-            ? found.model
-            : try found.model.withoutForeignReferences().normal(after: renames, connection)
+        var live = found.model.without(liveKeys)
+        if !renames.isEmpty { live = try live.normal(after: renames, connection) }
+        live.keep(liveKeys, missingIn: declared, renames)
         var planner = ModelPlanner(
             live: live,
             wanted: wanted,
@@ -37,6 +38,7 @@ public struct ModelPlanner {
             write: write
         )
         planner.plan.notes = found.notes.map { "\($0): it is left as it is" }
+        planner.plan.problems = declared.problems(of: declaredKeys, live: liveKeys, renames)
         for rename in renames {
             planner.plan.transaction(
                 rename.reason,
