@@ -293,6 +293,27 @@ import Testing
         #expect(reference?.table == table)
     }
 
+    @Test func aPrimaryKeyOverAnOptionalColumnAsksForRequired() async throws {
+        try await Self.with("create table t (a int)") { model, plan, _ in
+            var own = model
+            own.tables["t"]?.constraints["t_pkey"] = "primary key (a)"
+            let word = "a primary key's columns are required: write \"required\": true"
+            #expect(try await plan(own).problems.first?.contains(word) == true)
+            own.change("t", "a") { $0.isRequired = true }
+            let stated = try await plan(own).problems
+            #expect(stated.count == 1 && !stated[0].contains(word), "\(stated)")
+        }
+    }
+
+    @Test func aSchemaThatIsNotThereIsNamed() async throws {
+        try await Self.with("") { _, plan, _ in
+            let error = await #expect(throws: JobFailure.self) {
+                _ = try await plan(SchemaModel(schema: "nowhere", tables: [:]))
+            }
+            #expect(error?.message.hasPrefix("there is no schema nowhere") == true)
+        }
+    }
+
     // MARK: Help
 
     private static func table(_ n: Int) -> String {

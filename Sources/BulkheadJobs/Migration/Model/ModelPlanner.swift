@@ -7,6 +7,8 @@ public import Postgres
 public struct ModelPlanner {
     private let live: SchemaModel
     private let wanted: SchemaModel
+    /// The wanted one as its author wrote it.
+    private let declared: SchemaModel
     private let probe: ModelProbe
     private let renames: [ModelRename]
     private let write: NameWriter
@@ -33,6 +35,7 @@ public struct ModelPlanner {
         var planner = ModelPlanner(
             live: live,
             wanted: wanted,
+            declared: declared,
             probe: ModelProbe(schema: declared.schema, connection: connection),
             renames: renames,
             write: write
@@ -52,6 +55,7 @@ public struct ModelPlanner {
     private init(
         live: SchemaModel,
         wanted: SchemaModel,
+        declared: SchemaModel,
         probe: ModelProbe,
         renames: [ModelRename],
         write: NameWriter
@@ -60,6 +64,7 @@ public struct ModelPlanner {
         self.write = write
         self.live = live
         self.wanted = wanted
+        self.declared = declared
         self.probe = probe
     }
 
@@ -142,7 +147,7 @@ public struct ModelPlanner {
             guard !column.isRequired || column.defaultValue != nil else {
                 plan.problems.append(
                     "\(table).\(column.name) is required, and the rows that are there have no value for it: "
-                        + "give it a default or a backfill"
+                        + remedy(column, of: table)
                 )
                 return
             }
@@ -160,6 +165,13 @@ public struct ModelPlanner {
         plan.add("transaction", "add \(table).\(column.name), empty at first", statements)
         backfill(column, of: table)
         if column.isRequired { require(column, of: table) }
+    }
+
+    private func remedy(_ column: ColumnModel, of table: String) -> String {
+        let isStated = declared.tables[table]?.column(column.name)?.isRequired == true
+        // The server requires them without being told.
+        let key = "a primary key's columns are required: write \"required\": true, and "
+        return "\(isStated ? "" : key)give it a default or a backfill"
     }
 
     private mutating func backfill(_ column: ColumnModel, of table: String) {
@@ -230,7 +242,8 @@ public struct ModelPlanner {
         } else if !old.isRequired, new.isRequired {
             guard new.backfill != nil || new.defaultValue != nil else {
                 plan.problems.append(
-                    "\(path) becomes required, and rows that are there may be NULL: give it a default or a backfill"
+                    "\(path) becomes required, and rows that are there may be NULL: "
+                        + remedy(new, of: table)
                 )
                 return
             }
