@@ -15,6 +15,7 @@ struct InferredMigration {
     init(model path: String, _ directory: String?, _ connection: Connection) throws {
         self.directory = directory
         self.connection = connection
+        if let directory { try Self.requireDirectory(directory) }
         guard let bytes = FileManager.default.contents(atPath: path) else {
             throw UsageError("the model \(path) cannot be read")
         }
@@ -25,6 +26,14 @@ struct InferredMigration {
             throw UsageError("\(path) is not a model: \(error.inWords)")
         }
         plan = try ModelPlanner.plan(model, connection)
+    }
+
+    private static func requireDirectory(_ path: String) throws {
+        var isDirectory = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+            throw UsageError("there is no directory \(path)")
+        }
+        guard isDirectory else { throw UsageError("\(path) is no directory") }
     }
 
     /// What the program ends with when there is nothing to enqueue.
@@ -52,7 +61,7 @@ struct InferredMigration {
     func write(_ text: String, _ terminal: Terminal) throws -> MigrationFile {
         guard let directory else {
             let stamp: String = try connection.query(
-                "select to_char(clock_timestamp() at time zone 'UTC', 'YYYYMMDDHH24MISS')"
+                "select to_char(clock_timestamp() at time zone 'UTC', 'YYYYMMDDHH24MISSMS')"
             ).required(0, 0)
             return try MigrationFile(name: "\(stamp)_model.sql", text: text)
         }

@@ -66,7 +66,10 @@ import Testing
                 $0.backfill = "'none'"
             }
             own.change("flight", "code") { $0.type = "text" }
-            own.change("flight", "amount") { $0.type = "double precision" }
+            own.change("flight", "amount") {
+                $0.type = "double precision"
+                $0.backfill = "amount::double precision"
+            }
             own.change("flight", "distance") {
                 $0.name = "miles"
                 $0.renamedFrom = "distance"
@@ -166,6 +169,149 @@ import Testing
         }
         #expect(again.count > 1000)
         #expect(again.difference(from: built.1).isEmpty)
+    }
+
+    @Test(arguments: [
+        ("smallint", "bigint", true), ("integer", "numeric", true), ("integer", "numeric(10,2)", false),
+        ("integer", "numeric(12,2)", true), ("numeric(8,2)", "numeric(9,3)", true),
+        ("numeric(8,2)", "numeric(8,3)", false), ("numeric(8,2)", "integer", false),
+        ("numeric", "numeric(8,2)", false), ("double precision", "real", false),
+        ("real", "double precision", true), ("bigint", "integer", false), ("text", "varchar(3)", false),
+        ("varchar(10)", "varchar(3)", false), ("character(5)", "varchar(5)", true),
+        ("character(5)", "varchar(4)", false), ("character(5)", "text", true),
+        ("date", "timestamp", true), ("date", "timestamptz", false), ("timestamp", "date", false),
+        ("timestamp", "timestamp(0)", false), ("integer", "text", false), ("json", "jsonb", false),
+    ])
+    func onlyAWiderTypeNeedsNoBackfill(old: String, new: String, isWider: Bool) async throws {
+        try await Self.with("create table t (c \(old))") { model, plan, _ in
+            var own = model
+            own.change("t", "c") { $0.type = new }
+            let bare = try await plan(own)
+            #expect(bare.problems.isEmpty == isWider, "\(bare.problems)")
+            #expect(bare.steps.isEmpty != isWider)
+            own.change("t", "c") { $0.backfill = "c::\(new)" }
+            #expect(try await plan(own).problems == [])
+        }
+    }
+
+    /// With the column renamed in the same plan, so that the catalog still has its former name.
+    @Test(arguments: [
+        ("create view seen as select c from t", "view seen"),
+        ("create policy own on t using (c > 0)", "policy own"),
+        ("create trigger tell before update of c on t for each row execute function suppress_redundant_updates_trigger()", "trigger tell"),
+        ("create rule r as on update to t where old.c > 0 do nothing", "rule r"),
+        ("create publication p for table t (c)", "in publication p"),
+        ("create statistics alike on c, d from t", "statistics object alike"),
+        ("alter table t add e int generated always as (c + 1) stored", "column e"),
+        ("grant select (c) on t to public", "a grant"),
+        ("comment on column t.c is 'x'", "a comment"),
+        ("alter table t alter c set statistics 7", "its statistics target"),
+        ("alter table t alter c set (n_distinct = 5)", "an option"),
+    ])
+    func whatHangsOnAColumnIsNamed(setup: String, what: String) async throws {
+        try await Self.with("create table t (c int, d int); \(setup)") { model, plan, _ in
+            var own = model
+            own.change("t", "c") {
+                $0.name = "renamed"
+                $0.renamedFrom = "c"
+                $0.type = "bigint"
+            }
+            own.change("t", "e") { $0.generated = "renamed + 1" }
+            let steps = try await plan(own)
+            #expect(steps.problems.count == 1, "\(steps.problems)")
+            #expect(steps.problems.first?.contains(what) == true, "\(steps.problems)")
+            #expect(steps.steps.count == 1)
+        }
+    }
+
+    @Test func stepsMakeNoNameThatIsTakenOrCut() async throws {
+        let long = String(repeating: "ä", count: 31)
+        let setup = """
+            create table t (c int, c_new int, c_old int, "\(long)" int, "\(long)x" int);
+            create function t_c_both() returns int language sql return 1;
+            insert into t values (1, 2, 3, 4, 5);
+            """
+        try await Self.with(setup) { model, plan, run in
+            var own = model
+            own.change("t", "c") { $0.type = "bigint" }
+            own.change("t", long) { $0.type = "bigint" }
+            own.change("t", "\(long)x") {
+                $0.type = "bigint"
+            }
+            let steps = try await plan(own)
+            #expect(steps.problems == [])
+            let names = steps.text.split { !$0.isLetter && !$0.isNumber && $0 != "_" }
+            #expect(names.allSatisfy { $0.utf8.count <= 63 })
+            try await run(steps)
+            #expect(try await plan(own).isEmpty)
+            #expect(
+                try await run.value("select c, c_new, c_old, \(long), \(long)x, t_c_both() from t")
+                    == ["1", "2", "3", "4", "5", "1"]
+            )
+        }
+    }
+
+    @Test func aKeyToATableOutsideTheModelIsLeftAsItIs() async throws {
+        let setup = """
+            create schema far;
+            create table far.p (id int primary key);
+            create table "p""q" ("references x" int primary key);
+            create table c (a int constraint out references far.p, b int constraint own references "p""q", d int);
+            """
+        try await Self.with(setup) { model, plan, _ in
+            #expect(try await plan(model).isEmpty)
+            var own = model
+            own.change("c", "d") {
+                $0.name = "e"
+                $0.renamedFrom = "d"
+            }
+            let renamed = try await plan(own)
+            #expect(renamed.problems == [])
+            #expect(renamed.steps.map(\.reason) == ["rename c.d to e"])
+
+            own.tables["c"]?.constraints["out"] = nil
+            let dropped = try await plan(own)
+            #expect(dropped.steps.map(\.reason) == ["rename c.d to e", "drop constraint out of c"])
+
+            own = model
+            own.tables["c"]?.constraints["more"] = "foreign key (d) references far.p (id)"
+            own.tables["c"]?.constraints["out"]? += " on delete cascade"
+            let refused = try await plan(own)
+            #expect(refused.steps == [])
+            #expect(refused.problems.map { $0.prefix(24) } == ["more of c refers to far.p", "out of c refers to far.p,"].map { $0.prefix(24) })
+        }
+    }
+
+    @Test(arguments: [
+        ("foreign key (a) references p", nil, "p"), ("FOREIGN KEY(a)REFERENCES P(b)", nil, "p"),
+        ("foreign key (\"references x\") references \"p\"\"q\" (b)", nil, "p\"q"),
+        ("foreign key (é) references \"S.x\" . Té (b)", "S.x", "té"),
+    ])
+    func aForeignKeyIsReadAsTheServerDoes(text: String, schema: String?, table: String) {
+        let reference = ForeignReference(text)
+        #expect(reference?.schema == schema)
+        #expect(reference?.table == table)
+    }
+
+    @Test func aPrimaryKeyOverAnOptionalColumnAsksForRequired() async throws {
+        try await Self.with("create table t (a int)") { model, plan, _ in
+            var own = model
+            own.tables["t"]?.constraints["t_pkey"] = "primary key (a)"
+            let word = "a primary key's columns are required: write \"required\": true"
+            #expect(try await plan(own).problems.first?.contains(word) == true)
+            own.change("t", "a") { $0.isRequired = true }
+            let stated = try await plan(own).problems
+            #expect(stated.count == 1 && !stated[0].contains(word), "\(stated)")
+        }
+    }
+
+    @Test func aSchemaThatIsNotThereIsNamed() async throws {
+        try await Self.with("") { _, plan, _ in
+            let error = await #expect(throws: JobFailure.self) {
+                _ = try await plan(SchemaModel(schema: "nowhere", tables: [:]))
+            }
+            #expect(error?.message.hasPrefix("there is no schema nowhere") == true)
+        }
     }
 
     // MARK: Help

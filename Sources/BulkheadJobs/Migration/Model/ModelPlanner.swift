@@ -7,7 +7,10 @@ public import Postgres
 public struct ModelPlanner {
     private let live: SchemaModel
     private let wanted: SchemaModel
+    /// The wanted one as its author wrote it.
+    private let declared: SchemaModel
     private let probe: ModelProbe
+    private let renames: [ModelRename]
     private let write: NameWriter
     private var plan = ModelPlan()
 
@@ -21,20 +24,24 @@ public struct ModelPlanner {
     public static func plan(_ declared: SchemaModel, _ connection: Connection) throws -> ModelPlan {
         let write = try NameWriter(connection)
         let found = try CatalogModel(schema: declared.schema, connection)
-        let wanted = try declared.normal(connection)
         let renames = ModelRename.all(from: found.model, to: declared)
+        let declaredKeys = declared.outsideKeys
+        let liveKeys = found.model.outsideKeys
+        let wanted = try declared.without(declaredKeys).normal(connection)
         // With the new names, so that what a rename alone changes is no difference.
-        let live =
-            renames.isEmpty
-            ? found.model
-            : try found.model.withoutForeignReferences().normal(after: renames, connection)
+        var live = found.model.without(liveKeys)
+        if !renames.isEmpty { live = try live.normal(after: renames, connection) }
+        live.keep(liveKeys, missingIn: declared, renames)
         var planner = ModelPlanner(
             live: live,
             wanted: wanted,
+            declared: declared,
             probe: ModelProbe(schema: declared.schema, connection: connection),
+            renames: renames,
             write: write
         )
         planner.plan.notes = found.notes.map { "\($0): it is left as it is" }
+        planner.plan.problems = declared.problems(of: declaredKeys, live: liveKeys, renames)
         for rename in renames {
             planner.plan.transaction(
                 rename.reason,
@@ -48,12 +55,16 @@ public struct ModelPlanner {
     private init(
         live: SchemaModel,
         wanted: SchemaModel,
+        declared: SchemaModel,
         probe: ModelProbe,
+        renames: [ModelRename],
         write: NameWriter
     ) {
+        self.renames = renames
         self.write = write
         self.live = live
         self.wanted = wanted
+        self.declared = declared
         self.probe = probe
     }
 
@@ -136,7 +147,7 @@ public struct ModelPlanner {
             guard !column.isRequired || column.defaultValue != nil else {
                 plan.problems.append(
                     "\(table).\(column.name) is required, and the rows that are there have no value for it: "
-                        + "give it a default or a backfill"
+                        + remedy(column, of: table)
                 )
                 return
             }
@@ -156,6 +167,13 @@ public struct ModelPlanner {
         if column.isRequired { require(column, of: table) }
     }
 
+    private func remedy(_ column: ColumnModel, of table: String) -> String {
+        let isStated = declared.tables[table]?.column(column.name)?.isRequired == true
+        // The server requires them without being told.
+        let key = "a primary key's columns are required: write \"required\": true, and "
+        return "\(isStated ? "" : key)give it a default or a backfill"
+    }
+
     private mutating func backfill(_ column: ColumnModel, of table: String) {
         guard let value = column.backfill ?? column.defaultValue else { return }
         let name = write(column.name)
@@ -170,7 +188,12 @@ public struct ModelPlanner {
     private mutating func require(_ column: ColumnModel, of table: String) {
         let name = write(column.name)
         let alter = "alter table \(self.name(table))"
-        let check = write("\(table)_\(column.name)_is_there")
+        let constraints = [live, wanted].flatMap {
+            $0.tables[table].map { Array($0.constraints.keys) } ?? []
+        }
+        let check = write(
+            FreeName.make("\(table)_\(column.name)", "_is_there", taken: Set(constraints))
+        )
         plan.transaction(
             "from now on \(table).\(column.name) is required",
             "\(alter) add constraint \(check) check (\(name) is not null) not valid"
@@ -219,7 +242,8 @@ public struct ModelPlanner {
         } else if !old.isRequired, new.isRequired {
             guard new.backfill != nil || new.defaultValue != nil else {
                 plan.problems.append(
-                    "\(path) becomes required, and rows that are there may be NULL: give it a default or a backfill"
+                    "\(path) becomes required, and rows that are there may be NULL: "
+                        + remedy(new, of: table)
                 )
                 return
             }
@@ -246,7 +270,12 @@ public struct ModelPlanner {
                 "\(path) becomes \(new.type), and no cast makes it of \(old.type): say how by a backfill, such as "
                     + "\"\(new.name)::text::\(new.type)\""
             )
-        case .rewrite, .needsExpression:
+        case .lossy where new.backfill == nil:
+            plan.problems.append(
+                "\(path) becomes \(new.type), and a cast of \(old.type) may cut, round or refuse a value: "
+                    + "say how by a backfill, such as \"\(write(new.name))::\(new.type)\""
+            )
+        case .rewrite, .lossy, .needsExpression:
             try expand(old, to: new, of: table, oldTable)
         }
     }
@@ -271,10 +300,22 @@ public struct ModelPlanner {
             )
             return
         }
-        let fresh = write("\(new.name)_new")
-        let former = write("\(new.name)_old")
-        let trigger = write("\(table)_\(new.name)_both")
-        let function = write(live.schema, "\(table)_\(new.name)_both")
+        let place = ModelRename.former(table, new.name, renames)
+        let dependents = try probe.dependents(of: place.column, in: place.table)
+        guard dependents.isEmpty else {
+            plan.problems.append(
+                "\(path) becomes \(new.type), which takes another column, and \(dependents.joined(separator: ", ")) "
+                    + "hangs on this one: write it as expand and contract by hand"
+            )
+            return
+        }
+        let columns = (oldTable.columns + (wanted.tables[table]?.columns ?? [])).map(\.name)
+        let taken = try probe.names().union(columns)
+        let fresh = write(FreeName.make(new.name, "_new", taken: taken))
+        let former = write(FreeName.make(new.name, "_old", taken: taken))
+        let both = FreeName.make("\(table)_\(new.name)", "_both", taken: taken)
+        let trigger = write(both)
+        let function = write(live.schema, both)
         let table = self.name(table)
         let value = new.backfill ?? "\(name)::\(new.type)"
         plan.add(

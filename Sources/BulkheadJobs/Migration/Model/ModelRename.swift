@@ -17,6 +17,17 @@ struct ModelRename {
             "alter table \(write(schema, table)) rename\(part) to \(write(newName))"
     }
 
+    /// What a column and its table are called before the renames.
+    static func former(
+        _ table: String,
+        _ column: String,
+        _ renames: [ModelRename]
+    ) -> (table: String, column: String) {
+        let oldTable = renames.first { $0.column == nil && $0.newName == table }?.table
+        let oldColumn = renames.first { $0.table == table && $0.newName == column }?.column
+        return (oldTable ?? table, oldColumn ?? column)
+    }
+
     /// The renames that lead from one model to another, tables first.
     static func all(from live: SchemaModel, to declared: SchemaModel) -> [ModelRename] {
         var renames: [ModelRename] = []

@@ -13,10 +13,16 @@ public struct CatalogModel {
     /// - Parameters:
     ///   - schema: The schema's name.
     ///   - connection: Reads them in one transaction, in which names of the schema are written without it.
-    /// - Throws: What the server says.
+    /// - Throws: `JobFailure` when there is no such schema.
     public init(schema: String, _ connection: Connection) throws {
         self = try connection.transaction { connection in
-            try CatalogModel(
+            let exists: Bool = try connection.query(
+                "select exists (select from pg_catalog.pg_namespace where nspname = \(schema))"
+            ).required(0, 0)
+            guard exists else {
+                throw JobFailure("there is no schema \(schema): create it, or name another one")
+            }
+            return try CatalogModel(
                 schema: schema,
                 path: [schema],
                 connection

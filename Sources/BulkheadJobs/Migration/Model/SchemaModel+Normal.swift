@@ -9,12 +9,13 @@ extension SchemaModel {
     /// The server itself makes the tables, in a schema of their own and a transaction that is rolled back: no table
     /// that is there is touched.
     ///
+    /// Its keys to tables outside it must have been taken from it.
+    ///
     /// - Throws: `JobFailure` that names the table that cannot be made.
     func normal(
         after renames: [ModelRename] = [],
         _ connection: Connection
     ) throws -> SchemaModel {
-        try requireOwnReferences()
         return try connection.transaction { connection in
             try connection.takingBack {
                 try make(connection)
@@ -31,18 +32,6 @@ extension SchemaModel {
                     connection
                 )
                 return stating(made.model)
-            }
-        }
-    }
-
-    /// A key that refers to a table outside the model would lock that one.
-    private func requireOwnReferences() throws {
-        for (name, table) in tables {
-            for key in table.foreignKeys where !tables.keys.contains(key.value.referencedTable) {
-                throw JobFailure(
-                    "\(key.key) of \(name) refers to \(key.value.referencedTable), which the model does not have: "
-                        + "add that table to it, or leave the key out and write it by hand"
-                )
             }
         }
     }
@@ -100,29 +89,6 @@ extension SchemaModel {
             }
         }
         return normal
-    }
-
-    /// Without the keys that refer to tables outside the model.
-    func withoutForeignReferences() -> SchemaModel {
-        var model = self
-        for (name, table) in tables {
-            for key in table.foreignKeys where !tables.keys.contains(key.value.referencedTable) {
-                model.tables[name]?.constraints[key.key] = nil
-            }
-        }
-        return model
-    }
-}
-
-extension String {
-    /// The table behind REFERENCES, without its quotes.
-    fileprivate var referencedTable: String {
-        guard let word = lowercased().firstRange(of: "references ") else { return "" }
-        let rest = self[word.upperBound...].drop(while: \.isWhitespace)
-        if rest.first == "\"" {
-            return String(rest.dropFirst().prefix { $0 != "\"" })
-        }
-        return String(rest.prefix { $0 != "(" && !$0.isWhitespace })
     }
 }
 
