@@ -92,7 +92,8 @@ struct JobStatus {
                 ("cascaded", figures.cascaded), ("archived", figures.archived),
                 ("partitions dropped", figures.dropped_partitions),
                 ("blocked by references", figures.blocked), ("left", figures.left),
-                ("steps", figures.steps), ("rows changed", figures.rows),
+                ("steps", figures.steps),
+                ("rows changed", kind == "migration" ? figures.rows : nil),
             ].compactMap { name, count in count.map { (name, $0) } }
         } catch {
             return []
