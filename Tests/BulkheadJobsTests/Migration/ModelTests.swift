@@ -172,11 +172,13 @@ import Testing
     }
 
     @Test(arguments: [
-        ("smallint", "bigint", true), ("integer", "numeric", true), ("integer", "numeric(10,2)", false),
+        ("smallint", "bigint", true), ("integer", "numeric", true),
+        ("integer", "numeric(10,2)", false),
         ("integer", "numeric(12,2)", true), ("numeric(8,2)", "numeric(9,3)", true),
         ("numeric(8,2)", "numeric(8,3)", false), ("numeric(8,2)", "integer", false),
         ("numeric", "numeric(8,2)", false), ("double precision", "real", false),
-        ("real", "double precision", true), ("bigint", "integer", false), ("text", "varchar(3)", false),
+        ("real", "double precision", true), ("bigint", "integer", false),
+        ("text", "varchar(3)", false),
         ("varchar(10)", "varchar(3)", false), ("character(5)", "varchar(5)", true),
         ("character(5)", "varchar(4)", false), ("character(5)", "text", true),
         ("date", "timestamp", true), ("date", "timestamptz", false), ("timestamp", "date", false),
@@ -198,7 +200,10 @@ import Testing
     @Test(arguments: [
         ("create view seen as select c from t", "view seen"),
         ("create policy own on t using (c > 0)", "policy own"),
-        ("create trigger tell before update of c on t for each row execute function suppress_redundant_updates_trigger()", "trigger tell"),
+        (
+            "create trigger tell before update of c on t for each row execute function suppress_redundant_updates_trigger()",
+            "trigger tell"
+        ),
         ("create rule r as on update to t where old.c > 0 do nothing", "rule r"),
         ("create publication p for table t (c)", "in publication p"),
         ("create statistics alike on c, d from t", "statistics object alike"),
@@ -278,7 +283,12 @@ import Testing
             own.tables["c"]?.constraints["out"]? += " on delete cascade"
             let refused = try await plan(own)
             #expect(refused.steps == [])
-            #expect(refused.problems.map { $0.prefix(24) } == ["more of c refers to far.p", "out of c refers to far.p,"].map { $0.prefix(24) })
+            #expect(
+                refused.problems.map { $0.prefix(24) }
+                    == ["more of c refers to far.p", "out of c refers to far.p,"].map {
+                        $0.prefix(24)
+                    }
+            )
         }
     }
 
