@@ -199,8 +199,28 @@ import Testing
             let slip = try await program.run("migrate", "--model", "model.json")
             #expect(slip.status == 2)
             #expect(slip.errors.contains("unknown name tabels"), "\(slip.errors)")
-            #expect(try await program.run("model", "--schema", "nowhere").status == 1)
+            let schema = try await program.run("model", "--schema", "nowhere")
+            #expect(schema.status == 1)
+            #expect(schema.errors.contains("there is no schema nowhere"), "\(schema.errors)")
+            let missing = try await program.run("migrate", "nosuchdir", "--model", "model.json")
+            #expect(missing.status == 2)
+            #expect(
+                missing.errors.contains("there is no directory nosuchdir"),
+                "\(missing.errors)"
+            )
             #expect(try await place.database.value("select count(*) from bulkhead.job") == "0")
+            // Two of one second must not have one number.
+            try place.write(
+                model.replacingOccurrences(
+                    of: "\"name\" : \"carrier\",",
+                    with: "\"name\" : \"carrier\", \"default\" : \"'UA'\","
+                ),
+                to: "model.json"
+            )
+            let enqueued = try await program.run("migrate", "--model", "model.json")
+            #expect(enqueued.status == 0, "\(enqueued.errors)")
+            let named: SQL = "select args::text ~ '[\"][0-9]{17}_model.sql' from bulkhead.job"
+            #expect(try await place.database.value(named) == "t")
         }
     }
 }
