@@ -46,7 +46,7 @@ begin
             kept := case
                 when entry.text is null then 'null'
                 when entry.key = 'nice' and entry.text::numeric between 0 and 1000
-                    then to_jsonb(round(entry.text::numeric, 3))
+                    then to_jsonb(trim_scale(round(entry.text::numeric, 3)))
                 when entry.key in ('replica_lag', 'snapshot_age')
                     and entry.text::interval between '0 s' and '100 years' then to_jsonb(entry.text)
                 when entry.key in ('lock_waiters', 'archive_queue') and entry.text::int >= 0

@@ -53,6 +53,7 @@ struct LiveHistory {
             place = next
         }
         #expect(snapshots.last == history.last)
-        #expect(snapshots.count > 5, "only \(snapshots.count) snapshots of \(table)")
+        // How many there are between the first and the last is up to the machine: bursts become one.
+        #expect(snapshots.count > 1, "only \(snapshots.count) snapshots of \(table)")
     }
 }
