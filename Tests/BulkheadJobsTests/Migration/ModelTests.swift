@@ -211,7 +211,6 @@ import Testing
         ("grant select (c) on t to public", "a grant"),
         ("comment on column t.c is 'x'", "a comment"),
         ("alter table t alter c set statistics 7", "its statistics target"),
-        ("alter table t alter c set (n_distinct = 5)", "an option"),
     ])
     func whatHangsOnAColumnIsNamed(setup: String, what: String) async throws {
         try await Self.with("create table t (c int, d int); \(setup)") { model, plan, _ in

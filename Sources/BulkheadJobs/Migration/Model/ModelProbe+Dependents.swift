@@ -24,7 +24,6 @@ extension ModelProbe {
             where s.oid is null and (f.adrelid, f.adnum) is distinct from (it.attrelid, it.attnum)
             union select 'a grant' from it where attacl is not null
             union select 'its statistics target' from it where attstattarget >= 0
-            union select 'an option' from it where exists (select from pg_catalog.pg_options_to_table(attoptions))
             union select 'its storage' from it where attstorage <> typstorage or attcompression <> ''
             union select 'a comment' from it where pg_catalog.col_description(attrelid, attnum) is not null
             union select 'a security label' from it join pg_catalog.pg_seclabel l on l.objoid = attrelid
