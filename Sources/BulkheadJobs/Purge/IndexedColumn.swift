@@ -41,7 +41,7 @@ struct IndexedColumn {
             all: try row.required(0, 3)
         )
         // A column that is NULL has no place in the order; only a comparison keeps those out.
-        guard index.compares(name) else { return nil }
+        guard try index.compares(name) else { return nil }
     }
 
     /// Whether the index is a shorter way than the whole table.

@@ -1,3 +1,5 @@
+internal import Postgres
+
 /// The part of EXPLAIN's JSON that tells how a table is read.
 struct QueryPlan: Decodable {
     let plan: Node
@@ -34,15 +36,13 @@ struct QueryPlan: Decodable {
         /// Whether it compares a column, named as quoted for SQL, so that no row in which that is NULL can match.
         ///
         /// A verbose plan names each column behind its table and a dot.
-        func compares(_ column: String) -> Bool {
-            var scanner = SQLScanner(condition)
-            var isQualified = false
-            while let token = scanner.next() {
-                let isColumn = token == .word(column) || token == .other(column)
-                if isQualified, isColumn { return !condition.contains("IS NULL") }
-                isQualified = token == .other(".")
+        func compares(_ column: String) throws(SQLFlaw) -> Bool {
+            let lexer = SQLLexer(condition)
+            let tokens = try SQLLexer.tokens(condition)
+            let isNamed = zip(tokens, tokens.dropFirst()).contains { dot, name in
+                dot.isSymbol(".") && lexer.text(name.range) == column
             }
-            return false
+            return isNamed && !condition.contains("IS NULL")
         }
     }
 }
@@ -61,18 +61,12 @@ extension QueryPlan.Node {
 
     private func scan(of alias: String) -> QueryPlan.Node? {
         if relationship == "InitPlan" || relationship == "SubPlan" { return nil }
-        if self.alias.map({ quotedIfNeeded($0) == alias || $0 == alias }) == true { return self }
+        if self.alias.map({ quoted(identifier: $0) == alias || $0 == alias }) == true {
+            return self
+        }
         for plan in plans ?? [] {
             if let found = plan.scan(of: alias) { return found }
         }
         return nil
-    }
-
-    private func quotedIfNeeded(_ name: String) -> String {
-        "\""
-            + name.split(separator: "\"", omittingEmptySubsequences: false).joined(
-                separator: "\"\""
-            )
-            + "\""
     }
 }
