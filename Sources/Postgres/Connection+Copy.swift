@@ -17,14 +17,14 @@ extension Connection {
         } catch {
             // The server's own error says more than a socket that it closed.
             _ = PQputCopyEnd(handle, "the client gave up")
-            let answer = Result { () throws(PostgresError) in try endCopy() }
+            let answer = Result { () throws(PostgresError) in try finishStatement() }
             if case .failure(let failure) = answer, failure.kind != .cancelled, isLost {
                 throw failure
             }
             throw error
         }
         guard PQputCopyEnd(handle, nil) == 1 else { throw connectionError() }
-        return try endCopy()
+        return try finishStatement()
     }
 
     /// Receives the data of a `copy ... to stdout` statement, one row of the format at a time.
@@ -47,7 +47,7 @@ extension Connection {
             }
         }
         // The server's own error says more than a socket that it closed.
-        try endCopy()
+        try finishStatement()
         if let failure { throw failure }
     }
 
@@ -76,22 +76,6 @@ extension Connection {
             PQclear(result)
             if status == PGRES_COPY_IN || status == PGRES_COPY_OUT { abandonCopy() }
         }
-    }
-
-    @discardableResult
-    private func endCopy() throws(PostgresError) -> Int {
-        var affected = 0
-        var failure: PostgresError?
-        while let result = PQgetResult(handle) {
-            do throws(PostgresError) {
-                affected = Rows(try checked(result)).affected
-            } catch {
-                failure = failure ?? error
-            }
-        }
-        if let failure { throw failure }
-        if isLost { throw connectionError() }
-        return affected
     }
 }
 

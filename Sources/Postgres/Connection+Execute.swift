@@ -14,6 +14,16 @@ extension Connection {
             PQsendQueryParams(handle, sql.text, count, nil, values, nil, nil, 0)
         }
         guard sent == 1, PQsetSingleRowMode(handle) == 1 else { throw connectionError() }
+        return try finishStatement()
+    }
+
+    /// Takes what is left of a statement's results.
+    ///
+    /// Rows that come one by one are let go of.
+    ///
+    /// - Returns: How many rows it inserted, updated, deleted, copied or returned.
+    @discardableResult
+    func finishStatement() throws(PostgresError) -> Int {
         var affected = 0
         var failure: PostgresError?
         while let result = PQgetResult(handle) {
