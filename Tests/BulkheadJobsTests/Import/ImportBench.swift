@@ -7,25 +7,13 @@ import Testing
 @testable import BulkheadJobs
 
 /// A database and an import root of one test, and daemons of the test's process that load files.
-struct ImportBench {
+struct ImportBench: JobBench {
     let database: TestDatabase
     let folder: TemporaryDirectory
     let log: TestLog
 
-    static func with<Result>(
-        _ setup: String,
-        _ body: (ImportBench) async throws -> Result
-    ) async throws -> Result {
-        try await TestDatabase.with { database in
-            try await database.run(setup)
-            return try await body(
-                ImportBench(
-                    database: database,
-                    folder: try TemporaryDirectory(),
-                    log: try TestLog(level: .debug)
-                )
-            )
-        }
+    var handlers: [any JobHandler] {
+        [ImportHandler(importRoot: folder.path)]
     }
 
     /// Loads a text into a table, with named arguments of `bulkhead.import` as SQL.
@@ -53,29 +41,6 @@ struct ImportBench {
             "select bulkhead.import(\(table)::text, \(files)::text[]\(unsafe: rest))"
         )
         return Int64(id ?? "") ?? 0
-    }
-
-    /// Runs a daemon until nothing is left to do.
-    func drain(configure: (inout DaemonConfiguration) -> Void = { _ in }) async throws {
-        let daemon = try await startDaemon { configuration in
-            configuration.drains = true
-            configure(&configuration)
-        }
-        try await daemon.wait()
-    }
-
-    /// Starts a daemon that goes on until it is told to stop, and then cuts off what it is doing.
-    func startDaemon(
-        configure: (inout DaemonConfiguration) -> Void = { _ in }
-    ) async throws -> TestDaemon {
-        try await TestDaemon.start(
-            database,
-            [ImportHandler(importRoot: folder.path)],
-            log: log.logger
-        ) { configuration in
-            configuration.grace = .zero
-            configure(&configuration)
-        }
     }
 
     /// The default of a column, `hc.gate()`, that holds up the row of a number until the gate opens.
@@ -108,14 +73,6 @@ struct ImportBench {
         await keeper.close()
         let left = try await database.value("select state from bulkhead.job where id = \(job)")
         #expect(left == "available")
-    }
-
-    func rows(_ query: String) async throws -> [[String?]] {
-        try await database.rows(SQL(unsafe: query))
-    }
-
-    func value(_ query: String) async throws -> String? {
-        try await database.value(SQL(unsafe: query))
     }
 
     /// A case's file beside these tests.

@@ -7,25 +7,13 @@ import Testing
 @testable import BulkheadJobs
 
 /// A database and a root for archives of one test, and daemons of the test's process that purge.
-struct PurgeBench {
+struct PurgeBench: JobBench {
     let database: TestDatabase
     let folder: TemporaryDirectory
     let log: TestLog
 
-    static func with<Result>(
-        _ setup: String,
-        _ body: (PurgeBench) async throws -> Result
-    ) async throws -> Result {
-        try await TestDatabase.with { database in
-            try await database.run(setup)
-            return try await body(
-                PurgeBench(
-                    database: database,
-                    folder: try TemporaryDirectory(),
-                    log: try TestLog(level: .debug)
-                )
-            )
-        }
+    var handlers: [any JobHandler] {
+        [PurgeHandler(importRoot: folder.path), RestoreHandler(importRoot: folder.path)]
     }
 
     /// Purges a table, with named arguments of `bulkhead.purge` as SQL.
@@ -50,38 +38,6 @@ struct PurgeBench {
 
     private func id(_ call: String) async throws -> Int64 {
         Int64(try await value(call) ?? "") ?? 0
-    }
-
-    /// Runs a daemon until nothing is left to do.
-    func drain(configure: (inout DaemonConfiguration) -> Void = { _ in }) async throws {
-        let daemon = try await startDaemon { configuration in
-            configuration.drains = true
-            configure(&configuration)
-        }
-        try await daemon.wait()
-    }
-
-    func startDaemon(
-        configure: (inout DaemonConfiguration) -> Void = { _ in }
-    ) async throws -> TestDaemon {
-        try await TestDaemon.start(
-            database,
-            [
-                PurgeHandler(importRoot: folder.path), RestoreHandler(importRoot: folder.path),
-            ],
-            log: log.logger
-        ) { configuration in
-            configuration.grace = .zero
-            configure(&configuration)
-        }
-    }
-
-    func rows(_ query: String) async throws -> [[String?]] {
-        try await database.rows(SQL(unsafe: query))
-    }
-
-    func value(_ query: String) async throws -> String? {
-        try await database.value(SQL(unsafe: query))
     }
 
     /// A checksum of all rows of a table, whatever their order.
