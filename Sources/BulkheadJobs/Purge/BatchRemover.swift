@@ -50,9 +50,12 @@ struct BatchRemover {
     }
 
     private func run(_ removal: Removal) throws -> RemovalOutcome {
-        try cascades.begin(connection)
-        cascade?.begin()
-        if let cascade, removal.deletes { return try cascade.remove(removal, connection) }
+        if let cascade {
+            cascade.begin()
+            if removal.deletes { return try cascade.remove(removal, connection) }
+        } else {
+            try cascades.begin(connection)
+        }
         if case .file(let file) = removal.archive {
             try file.begin()
             return try file.copy(

@@ -28,35 +28,25 @@ struct PartitionDrop {
     }
 
     func run() async throws {
-        if let unfinished = try progress().checkpoint.dropping { try await drop(unfinished) }
-        let checkpoint = try progress().checkpoint
+        if let unfinished = try context.purgeProgress().checkpoint.dropping {
+            try await drop(unfinished)
+        }
+        let checkpoint = try context.purgeProgress().checkpoint
         // An attempt that goes on with the walk must find the tables in the order in which it left them.
         guard checkpoint.sweep == 0, checkpoint.ground == 0, checkpoint.position == nil else {
             return
         }
         for partition in try await covered() {
-            var progress = try progress()
+            var progress = try context.purgeProgress()
             progress.checkpoint.dropping = partition
-            try await commit(progress)
+            try await context.commit(progress)
             try await drop(partition)
         }
     }
 
-    private func progress() throws -> PurgeProgress {
-        guard let progress = try PurgeProgress(context.progress) else {
-            throw JobFailure("the checkpoint of this purge is gone")
-        }
-        return progress
-    }
-
-    private func commit(_ progress: PurgeProgress) async throws {
-        let stored = try progress.stored()
-        try await context.batch { _ in stored }
-    }
-
     /// The partitions whose upper bound is not above the cutoff.
     private func covered() async throws -> [Int64] {
-        guard let cutoff = try progress().checkpoint.cutoff else { return [] }
+        guard let cutoff = try context.purgeProgress().checkpoint.cutoff else { return [] }
         return try await context.read { connection in
             let rows = try connection.query(
                 """
@@ -118,13 +108,13 @@ struct PartitionDrop {
             try await context.read { try detach(partition, $0) }
         } catch let error as PostgresError where error.state == .foreignKeyViolation {
             // Its rows are deleted one by one instead, and those that others refer to stay.
-            var progress = try progress()
+            var progress = try context.purgeProgress()
             progress.checkpoint.dropping = nil
-            try await commit(progress)
+            try await context.commit(progress)
             return
         }
         try await context.batch { batch in
-            var progress = try progress()
+            var progress = try context.purgeProgress()
             progress.checkpoint.dropping = nil
             guard let state = try state(partition, batch.connection) else {
                 return try progress.stored()

@@ -90,3 +90,19 @@ struct PurgeProgress {
         )
     }
 }
+
+extension JobContext {
+    /// How far the purge is.
+    func purgeProgress() throws -> PurgeProgress {
+        guard let progress = try PurgeProgress(progress) else {
+            throw JobFailure("the checkpoint of this purge is gone")
+        }
+        return progress
+    }
+
+    /// Commits how far the purge is, with nothing else.
+    func commit(_ progress: PurgeProgress) async throws {
+        let stored = try progress.stored()
+        try await batch { _ in stored }
+    }
+}

@@ -34,7 +34,7 @@ final class PurgeRun {
             try PurgeSite(table, graph, arguments, context, root, connection)
         }
         if isNew { try await begin(table) }
-        let begun = try progress()
+        let begun = try context.purgeProgress()
         try await context.read { try require(table, begun, $0) }
         if arguments.dropPartitions == true, let column = arguments.columnName {
             try await PartitionDrop(context, table, column: column).run()
@@ -62,27 +62,15 @@ final class PurgeRun {
         }
     }
 
-    private func progress() throws -> PurgeProgress {
-        guard let progress = try PurgeProgress(context.progress) else {
-            throw JobFailure("the checkpoint of this purge is gone")
-        }
-        return progress
-    }
-
-    private func commit(_ progress: PurgeProgress) async throws {
-        let stored = try progress.stored()
-        try await context.batch { _ in stored }
-    }
-
     // MARK: Walking
 
     /// Deletes one batch; false when nothing is left to do.
     private func walk(_ site: PurgeSite) async throws -> Bool {
-        var progress = try progress()
+        var progress = try context.purgeProgress()
         guard !progress.checkpoint.isSwept, room(progress) > 0 else { return false }
         guard progress.checkpoint.ground < progress.checkpoint.grounds.count else {
             progress.endPass()
-            try await commit(progress)
+            try await context.commit(progress)
             return true
         }
         do {
@@ -98,7 +86,7 @@ final class PurgeRun {
             // Places in the old file mean nothing in the new one.
             progress.checkpoint.position = nil
             ground = nil
-            try await commit(progress)
+            try await context.commit(progress)
         }
         return true
     }
@@ -119,7 +107,7 @@ final class PurgeRun {
         var next = progress
         next.checkpoint.leaveGround()
         ground = nil
-        try await commit(next)
+        try await context.commit(next)
     }
 
     private func require(
@@ -199,7 +187,7 @@ final class PurgeRun {
         _ size: Removal.Size,
         _ took: Duration
     ) throws {
-        let after = try progress()
+        let after = try context.purgeProgress()
         let deleted = Int(clamping: after.report.deleted - before.report.deleted)
         // A batch that met few rows tells nothing of what many take.
         if deleted * 2 >= size.rows { rows.took(took, rows: deleted) }
@@ -215,8 +203,8 @@ final class PurgeRun {
             try await context.read { try DeadRows.vacuum(table, $0) }
         }
         let share = try await context.read { try DeadRows.share(of: table, $0) }
-        var progress = try progress()
+        var progress = try context.purgeProgress()
         progress.settle(share)
-        try await commit(progress)
+        try await context.commit(progress)
     }
 }

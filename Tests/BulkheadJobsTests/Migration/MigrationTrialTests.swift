@@ -134,7 +134,7 @@ import Testing
             ]
             .statements[0]
             #expect(statement.runsOutside)
-            let expected = ConcurrentStatement.effect(statement, on: table).lock
+            let expected = TableEffect.buildingConcurrently(on: table).lock
             let run = Task { try await runner.run(text) }
             try await observer.waitUntil(
                 """

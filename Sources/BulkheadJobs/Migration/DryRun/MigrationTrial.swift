@@ -149,7 +149,7 @@ package struct MigrationTrial {
         guard let table = try statement.indexedTable.flatMap(fullName) else {
             return forecast(statement, [])
         }
-        return forecast(statement, [ConcurrentStatement.effect(statement, on: table)])
+        return forecast(statement, [.buildingConcurrently(on: table)])
     }
 
     /// A table's name with its schema; nil where there is no such table.

@@ -11,6 +11,12 @@ struct TableEffect: Codable, Equatable, Sendable {
     /// The indexes that are built over its rows.
     var builtIndexes: [String] = []
 
+    /// An index that is built CONCURRENTLY: outside a transaction nobody can look while it holds its locks, so this is
+    /// what the server's manual says, and what tests see from another session.
+    static func buildingConcurrently(on table: String) -> TableEffect {
+        TableEffect(table: table, lock: .shareUpdateExclusive, builtIndexes: ["(concurrently)"])
+    }
+
     /// Whether the work grows with the table.
     var isLong: Bool { isRewritten || isScanned || !builtIndexes.isEmpty }
 }
